@@ -1,0 +1,52 @@
+// Operators: open, next, spill, close. One file each; `operators.def` lists them.
+#ifndef HLY_OPERATORS_OPERATOR_H
+#define HLY_OPERATORS_OPERATOR_H
+
+#include <stdint.h>
+
+#include "memory/pool.h"
+#include "plan/binder.h"
+#include "vector/batch.h"
+
+typedef struct hly_op hly_op;
+
+typedef struct hly_op_class {
+  const char *name; // Spark's: "Filter", "HashAggregate"
+  // Starts a run over the task input: `inputs` are not opened yet (call hly_op_open on them). A plan below
+  // union or coalesce is opened, drained, reset and opened again.
+  hly_status (*open)(hly_op *op, const Halley__TaskInput *task);
+  // Next batch, or NULL at the end (and again after it). Valid until the next call.
+  hly_status (*next)(hly_op *op, hly_batch **out);
+  // Ends a run: frees everything `open` and `next` made. Works after a failed open. Never fails.
+  void (*close)(hly_op *op);
+} hly_op_class;
+
+struct hly_op {
+  const hly_op_class *cls;
+  hly_ctx *ctx;
+  int32_t plan_id;
+  hly_schema output;
+  hly_op **inputs;
+  uint32_t n_inputs;
+  int64_t metrics[HALLEY__METRIC__N_METRICS];
+  hly_op *next_in_plan; // all operators of a plan, for metrics
+};
+
+// Binds a plan message and its inputs. The operator (embedding hly_op first) is in the binder's arena.
+HLY_MUST_CHECK hly_status hly_op_bind(hly_binder *b, const Halley__Plan *plan, hly_op **out);
+// For bind functions: allocates an operator of `size` bytes, binds output schema and inputs.
+HLY_MUST_CHECK hly_status hly_op_create(hly_binder *b, const Halley__Plan *plan, const hly_op_class *cls,
+                                        size_t size, uint32_t n_inputs, hly_op **out);
+
+// open/next/close with what every operator needs: cancellation check, OUTPUT_ROWS, OUTPUT_BATCHES, ELAPSED_NS
+// metrics.
+HLY_MUST_CHECK hly_status hly_op_open(hly_op *op, const Halley__TaskInput *task);
+HLY_MUST_CHECK hly_status hly_op_next(hly_op *op, hly_batch **out);
+void hly_op_close(hly_op *op); // closes the inputs too
+
+// Parts of a task input by plan id; NULL when absent.
+const Halley__ScanSplits *hly_task_splits(const Halley__TaskInput *task, int32_t plan_id);
+const Halley__JvmInputBinding *hly_task_jvm_input(const Halley__TaskInput *task, int32_t plan_id);
+const Halley__Branches *hly_task_branches(const Halley__TaskInput *task, int32_t plan_id);
+
+#endif

@@ -1,0 +1,16 @@
+// ParquetScan: the operator over engine/parquet. A Filter directly above hands its predicate down, so that
+// columns the predicate does not read are decoded for surviving rows only.
+#ifndef HLY_OPERATORS_PARQUET_SCAN_H
+#define HLY_OPERATORS_PARQUET_SCAN_H
+
+#include "expr/expr.h"
+#include "operators/operator.h"
+
+HLY_MUST_CHECK hly_status hly_parquet_scan_bind(hly_binder *b, const Halley__Plan *plan, hly_op **out);
+bool hly_op_is_parquet_scan(const hly_op *op);
+// Called before open. From then on the scan returns only rows where `filter` (over the scan's output) is
+// true, opens and closes the program itself, keeps the rule of expr.h about errors, and adds to *rows_out the
+// rows it returned. OUTPUT_ROWS of the scan stays the rows before the filter.
+void hly_parquet_scan_set_filter(hly_op *scan, hly_exprs *filter);
+
+#endif
