@@ -1,0 +1,118 @@
+package org.apache.comet
+
+import java.io.File
+import java.nio.file.Files
+
+import org.apache.spark.sql.classic.{DataFrame, SparkSession}
+import org.apache.spark.sql.execution.SparkPlan
+import org.scalatest.BeforeAndAfterAll
+import org.scalatest.funsuite.AnyFunSuite
+
+/**
+ * A suite against real local Spark with the plug-in on. What a suite leaves behind (tracked native memory,
+ * a temporary file of the engine) fails it.
+ */
+abstract class CometTestBase extends AnyFunSuite with BeforeAndAfterAll {
+
+  /** Start-up settings that this suite needs beyond [[TestSession.defaults]]. */
+  protected def sessionConf: Map[String, String] = Map.empty
+
+  protected def spark: SparkSession = TestSession.get(sessionConf)
+
+  protected def sql(text: String): DataFrame = spark.sql(text)
+
+  /** Sets session keys for the body, then puts back what was there. */
+  protected def withSQLConf[T](pairs: (String, String)*)(body: => T): T = {
+    val conf = spark.conf
+    // A key that shows only its default must be unset again, not set to it.
+    val before = pairs.map { case (key, _) =>
+      key -> (if (spark.sessionState.conf.contains(key)) conf.getOption(key) else None)
+    }
+    pairs.foreach { case (key, value) => conf.set(key, value) }
+    try body
+    finally before.foreach {
+      case (key, Some(value)) => conf.set(key, value)
+      case (key, None) => conf.unset(key)
+    }
+  }
+
+  /** A new folder, gone after the body. */
+  protected def withTempDir[T](body: File => T): T = {
+    val dir = Files.createTempDirectory("test-").toFile
+    try body(dir)
+    finally deleteRecursively(dir)
+  }
+
+  protected def withTable[T](names: String*)(body: => T): T =
+    try body
+    finally names.foreach(name => sql(s"DROP TABLE IF EXISTS $name"))
+
+  protected def withTempView[T](names: String*)(body: => T): T =
+    try body
+    finally names.foreach(spark.catalog.dropTempView)
+
+  /** Runs the query by Spark alone and with Halley; the outcomes must be the same. Answers Halley's plan. */
+  protected def checkSparkAnswer(query: => DataFrame): Option[SparkPlan] = {
+    val (expected, _) = withSQLConf("spark.comet.enabled" -> "false")(Answer.of(query))
+    val (actual, plan) = withSQLConf("spark.comet.enabled" -> "true")(Answer.of(query))
+    Answer.difference(expected, actual).foreach { text =>
+      fail(s"$text\nHalley's plan:\n${plan.fold("(none)")(_.toString)}")
+    }
+    plan
+  }
+
+  /** As [[checkSparkAnswer]], and these operators (`Filter`, `HashAggregate`, ..., or `*`) ran natively. */
+  protected def checkNative(query: => DataFrame, operators: String*): SparkPlan = {
+    require(operators.nonEmpty, "name the operators, or *")
+    val plan = checkSparkAnswer(query).getOrElse(fail("the query was not planned"))
+    RanNatively.missing(plan, operators).foreach(fail(_))
+    plan
+  }
+
+  /** As [[checkSparkAnswer]], and a reason with this text is on a node. */
+  protected def checkFallback(query: => DataFrame, reason: String): Unit = {
+    val plan = checkSparkAnswer(query).getOrElse(fail("the query was not planned"))
+    val info = new ExtendedExplainInfo().generateExtendedInfo(plan)
+    assert(info.contains(reason), s"\nplan:\n$plan")
+  }
+
+  override def beforeAll(): Unit = {
+    super.beforeAll()
+    spark // started here and not in the first test, whose time it would spoil
+  }
+
+  override def afterAll(): Unit =
+    try {
+      spark.catalog.clearCache()
+      assert(leftMemory() == 0, "bytes of native memory were left behind")
+      assert(leftFiles().isEmpty, "temporary files were left behind")
+    } finally super.afterAll()
+
+  /** Tracked native bytes, once what only the collector can free (a broadcast's table) had its chance. */
+  private def leftMemory(): Long =
+    if (!NativeLibrary.isLoaded) 0
+    else {
+      var tries = 50
+      while (Native.memoryInUse() != 0 && tries > 0) {
+        System.gc()
+        Thread.sleep(100)
+        tries -= 1
+      }
+      Native.memoryInUse()
+    }
+
+  /** Files that the engine or the loader named and that should be gone by now. */
+  private def leftFiles(): Seq[File] = {
+    def walk(file: File): Seq[File] =
+      file +: Option(file.listFiles()).toSeq.flatten.flatMap(walk)
+    walk(TestSession.tmp).filter { file =>
+      val name = file.getName
+      file.isFile && (name.startsWith("halley") || name.startsWith("libhalley"))
+    }
+  }
+
+  private def deleteRecursively(file: File): Unit = {
+    Option(file.listFiles()).toSeq.flatten.foreach(deleteRecursively)
+    Files.deleteIfExists(file.toPath)
+  }
+}
