@@ -1,0 +1,26 @@
+package org.apache.comet.export
+
+import scala.collection.mutable
+
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression, SortOrder}
+
+import org.apache.comet.plan
+
+/**
+ * What exporting one operator collects: next to its message, the table of expressions that Spark's own code evaluates
+ * for it (index = `Expr.dispatch - 1`), bound to the ordinals of the operator's input row.
+ */
+final class ExportContext {
+  val table: mutable.ArrayBuffer[Expression] = mutable.ArrayBuffer.empty
+
+  /** Exports an expression over the operator's input. Never fails: what cannot be exported says so in the message. */
+  def expr(e: Expression, input: Seq[Attribute]): plan.Expr = ExprExport.expr(e, input, this)
+
+  def sortOrder(o: SortOrder, input: Seq[Attribute]): plan.SortOrder =
+    plan.SortOrder
+      .newBuilder()
+      .setChild(expr(o.child, input))
+      .setAscending(o.isAscending)
+      .setNullsFirst(o.nullOrdering.sql.endsWith("FIRST"))
+      .build()
+}

@@ -1,0 +1,54 @@
+package org.apache.spark.sql.comet
+
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.vectorized.ColumnarBatch
+
+import org.apache.comet.export.ExportContext
+import org.apache.comet.plan.Plan
+
+/** Any node of ours in a physical plan: what EXPLAIN and the harness count as native. */
+trait CometPlan extends SparkPlan {
+
+  /** The Spark node this one stands for, with its children as they were. Its canonical form is ours. */
+  def original: SparkPlan
+}
+
+/**
+ * A native operator. Maximal chains of these become one plan message, run by [[NativeStage]].
+ *
+ * Expressions are constructor arguments of the subclass and the only copy used: Spark rewrites them (subqueries,
+ * reuse) and `exportNode` reads them when the stage runs, as the tagging rule read them when it planned.
+ */
+trait CometNativeExec extends CometPlan {
+
+  /** The operator's part of the message: everything but id, inputs and output, which [[NativeStage]] fills in. */
+  def exportNode(ctx: ExportContext): Plan.Builder
+}
+
+/** A native operator without native inputs: where data enters a chain. */
+trait CometNativeLeafExec extends CometNativeExec {
+
+  /** What each task reads. Evaluated on the driver after subqueries are ready. */
+  def leafInput(): LeafInput
+}
+
+/** What the tasks of a stage read at one leaf. */
+sealed trait LeafInput
+
+/** Serialized `ScanSplits` (plan id unset) per partition, and each partition's preferred hosts. */
+case class SplitsInput(partitions: Array[Array[Byte]], hosts: Int => Seq[String]) extends LeafInput
+
+/** Rows or foreign batches, turned into UnsafeRows for the engine. */
+case class RowsInput(rdd: RDD[InternalRow]) extends LeafInput
+case class ColumnsInput(rdd: RDD[ColumnarBatch]) extends LeafInput
+
+/** Blocks of our shuffle: an RDD whose partitions give frames, see [[org.apache.spark.sql.comet.execution.shuffle]]. */
+case class BlocksInput(rdd: RDD[ShuffleFrame]) extends LeafInput
+
+/**
+ * One frame of engine/shuffle in native memory: `nBytes` at `address`, owned by the iterator that gave it and valid
+ * until it is advanced.
+ */
+final class ShuffleFrame(var address: Long, var nBytes: Long)
