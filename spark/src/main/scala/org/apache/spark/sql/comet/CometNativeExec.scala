@@ -1,5 +1,6 @@
 package org.apache.spark.sql.comet
 
+import org.apache.spark.SparkException
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.execution.SparkPlan
@@ -13,6 +14,15 @@ trait CometPlan extends SparkPlan {
 
   /** The Spark node this one stands for, with its children as they were. Its canonical form is ours. */
   def original: SparkPlan
+
+  /**
+   * Waits for the subqueries in this node's own expressions. Spark does so only for the node whose `execute` it calls,
+   * so the root of a chain does it for every node fused below.
+   */
+  private[comet] def awaitSubqueries(): Unit = {
+    prepare()
+    waitForSubqueries()
+  }
 }
 
 /**
@@ -25,6 +35,25 @@ trait CometNativeExec extends CometPlan {
 
   /** The operator's part of the message: everything but id, inputs and output, which [[NativeStage]] fills in. */
   def exportNode(ctx: ExportContext): Plan.Builder
+
+  override def supportsColumnar: Boolean = true
+
+  override protected def doExecute(): RDD[InternalRow] =
+    throw SparkException.internalError(s"$nodeName gives batches; a row transition belongs above it")
+}
+
+/**
+ * A native operator whose every output partition is made of chosen partitions of its inputs: union and coalesce. Below
+ * it expressions such as `rand()` are initialised with the partition of the input, as Spark does.
+ */
+trait CometBranchingExec extends CometNativeExec {
+
+  /**
+   * For each output partition what it reads, in order: pairs of (number of the child, partition of the child).
+   *
+   * @param inputs an RDD for each child that knows partitions and their preferred locations; not to be run
+   */
+  def branches(inputs: Seq[RDD[_]]): Array[Seq[(Int, Int)]]
 }
 
 /** A native operator without native inputs: where data enters a chain. */
