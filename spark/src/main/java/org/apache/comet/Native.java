@@ -39,7 +39,7 @@ public final class Native {
 
   /**
    * Runs a plan whose root is a ShuffleWrite to its end, leaving the map output in {@code dataFile}.
-   * Returns the length in bytes of each partition in it.
+   * Returns the length in bytes of each partition in it; where the plan asks for checksums, then the checksum of each.
    */
   public static native long[] write(long plan, String dataFile);
 
