@@ -26,8 +26,10 @@
 #define HLY_OR_3(a, b, c) HLY_MODE_##a | HLY_MODE_##b | HLY_MODE_##c
 #define HLY_OR_PICK(_1, _2, _3, name, ...) name
 
-#define ARGS(...) {HLY_MAP(HLY_ARG_, __VA_ARGS__)}
-#define PARAMS(...) {__VA_ARGS__}
+#define ARGS(...)                                                                                            \
+  { HLY_MAP(HLY_ARG_, __VA_ARGS__) }
+#define PARAMS(...)                                                                                          \
+  { __VA_ARGS__ }
 #define MODES(...) (HLY_OR_PICK(__VA_ARGS__, HLY_OR_3, HLY_OR_2, HLY_OR_1, )(__VA_ARGS__))
 
 const hly_fn hly_fns[] = {
@@ -99,11 +101,13 @@ hly_status hly_fn_check(hly_binder *b, const hly_fn *fn, const hly_fn_call *call
                              hly_type_print(call->arg_types[i], text, sizeof text));
     if (has_collation(call->arg_types[i]))
       return hly_bind_refuse(b, "%s: collation %s has no native form", call->cls,
-                             call->arg_types[i]->collation ? call->arg_types[i]->collation : "in a nested type");
+                             call->arg_types[i]->collation ? call->arg_types[i]->collation
+                                                           : "in a nested type");
   }
   if (fn->args[a] && !(fn->args[a] & HLY_ARG_REST))
     return hly_bind_refuse(b, "%s: fewer arguments than the native form has", call->cls);
-  if (has_collation(call->type)) return hly_bind_refuse(b, "%s: a collated result has no native form", call->cls);
+  if (has_collation(call->type))
+    return hly_bind_refuse(b, "%s: a collated result has no native form", call->cls);
   bool result_ok = true;
   switch (fn->result) {
   case HLY_RESULT_BOOL: result_ok = call->type->kind == HLY_BOOLEAN; break;
@@ -119,7 +123,8 @@ hly_status hly_fn_check(hly_binder *b, const hly_fn *fn, const hly_fn_call *call
     for (uint32_t k = 0; k < HLY_FN_MAX_PARAMS && fn->params[k]; k++)
       declared |= !strcmp(fn->params[k], "*") || !strcmp(fn->params[k], call->expr->params[i]->name);
     if (!declared)
-      return hly_bind_refuse(b, "%s: parameter %s has no native form", call->cls, call->expr->params[i]->name);
+      return hly_bind_refuse(b, "%s: parameter %s has no native form", call->cls,
+                             call->expr->params[i]->name);
   }
   return HLY_OK;
 }

@@ -33,8 +33,9 @@ enum {
   HLY_ARG_NUMERIC = HLY_ARG_INTEGRAL | HLY_ARG_FLOATING | HLY_ARG_DECIMAL,
   HLY_ARG_ANSI_INTERVAL = HLY_ARG_YEAR_MONTH | HLY_ARG_DAY_TIME,
   // Everything with an order that is the order of its value's bytes or number.
-  HLY_ARG_ORDERED = HLY_ARG_BOOLEAN | HLY_ARG_NUMERIC | HLY_ARG_DATE | HLY_ARG_TIMESTAMP | HLY_ARG_TIMESTAMP_NTZ |
-                    HLY_ARG_TIME | HLY_ARG_ANSI_INTERVAL | HLY_ARG_STRING | HLY_ARG_BINARY,
+  HLY_ARG_ORDERED = HLY_ARG_BOOLEAN | HLY_ARG_NUMERIC | HLY_ARG_DATE | HLY_ARG_TIMESTAMP |
+                    HLY_ARG_TIMESTAMP_NTZ | HLY_ARG_TIME | HLY_ARG_ANSI_INTERVAL | HLY_ARG_STRING |
+                    HLY_ARG_BINARY,
   // Everything whose value is an array element of fixed size (not nested).
   HLY_ARG_FLAT = HLY_ARG_ORDERED | HLY_ARG_CALENDAR,
   HLY_ARG_ANY = (1u << HLY_OTHER) - 1,
@@ -43,7 +44,12 @@ enum {
   HLY_ARG_REST = 1u << 28,      // any number more of the class before
 };
 
-typedef enum hly_result_rule { HLY_RESULT_BOOL, HLY_RESULT_INT, HLY_RESULT_SAME, HLY_RESULT_DECLARED } hly_result_rule;
+typedef enum hly_result_rule {
+  HLY_RESULT_BOOL,
+  HLY_RESULT_INT,
+  HLY_RESULT_SAME,
+  HLY_RESULT_DECLARED
+} hly_result_rule;
 
 enum { HLY_MODE_NONE = 0, HLY_MODE_LEGACY = 1, HLY_MODE_ANSI = 2, HLY_MODE_TRY = 4 };
 
@@ -74,7 +80,7 @@ typedef struct hly_fn {
   hly_form form;
 } hly_fn;
 
-extern const hly_fn hly_fns[]; // ascending by class name is not required; ends with cls NULL
+extern const hly_fn hly_fns[];              // ascending by class name is not required; ends with cls NULL
 const hly_fn *hly_fn_find(const char *cls); // NULL: none
 // Checks number and classes of arguments, result rule, parameters and collations. HLY_REFUSED with a reason.
 HLY_MUST_CHECK hly_status hly_fn_check(hly_binder *b, const hly_fn *fn, const hly_fn_call *call);

@@ -37,7 +37,7 @@ typedef struct hly_call {
   uint32_t n_args;
   hly_rows rows;
   const hly_type *type; // of the result
-  void *out;            // rows.n values by type->phys, to be written at the given rows (others may be written too)
+  void *out; // rows.n values by type->phys, to be written at the given rows (others may be written too)
   // STRICT: what the evaluator will use, read only, NULL when no argument has nulls.
   // MAY_ADD: never NULL, filled from the arguments; the kernel clears bytes of rows that become null.
   // CUSTOM: never NULL, undefined; the kernel writes 0 or 1 at every given row.
@@ -98,7 +98,9 @@ const char *hly_fn_param_string(const hly_fn_call *call, const char *name, const
 int64_t hly_fn_param_int(const hly_fn_call *call, const char *name, int64_t otherwise);
 
 // ---- For kernels.
-static inline void hly_decline(hly_call *call, uint32_t row) { call->declined[call->n_declined++] = row; }
+static inline void hly_decline(hly_call *call, uint32_t row) {
+  call->declined[call->n_declined++] = row;
+}
 static inline bool hly_arg_valid(const hly_arg *arg, uint32_t row) {
   return !arg->valid || arg->valid[(size_t)row * arg->stride];
 }
@@ -107,7 +109,9 @@ static inline const void *hly_arg_at(const hly_arg *arg, uint32_t row, uint32_t 
 }
 #define HLY_ARG(T, arg, row) (((const T *)(arg)->data)[(size_t)(row) * (arg)->stride])
 // Whether the result of `row` is wanted: false where STRICT or MAY_ADD already made it null.
-static inline bool hly_call_wants(const hly_call *call, uint32_t row) { return !call->valid || call->valid[row]; }
+static inline bool hly_call_wants(const hly_call *call, uint32_t row) {
+  return !call->valid || call->valid[row];
+}
 // Room for n bytes of string data that live as long as call->vec. One heap a call: ask for the sum.
 HLY_MUST_CHECK hly_status hly_call_heap(hly_call *call, size_t n_bytes, uint8_t **out);
 
