@@ -24,7 +24,7 @@ object CometPlugin {
   val LoadRequiredKey = "spark.comet.nativeLoadRequired"
 
   /** `value` at the end of a comma-separated list, unless it is there already. */
-  private[spark] def appended(list: Option[String], value: String): String = {
+  def appended(list: Option[String], value: String): String = {
     val present = list.toSeq.flatMap(_.split(",")).map(_.trim).filter(_.nonEmpty)
     (if (present.contains(value)) present else present :+ value).mkString(",")
   }
