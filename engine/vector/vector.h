@@ -18,6 +18,8 @@ typedef enum hly_encoding {
                  // in dict's
 } hly_encoding;
 
+// Null rows hold values that may be read: a view or span of theirs is valid (zeros are), so that kernels may
+// work on every row and mask afterwards. A vector of the NULL type has a bitmap with every bit clear.
 typedef struct hly_vector {
   const hly_type *type;
   uint8_t encoding;
@@ -32,6 +34,8 @@ typedef struct hly_vector {
   hly_buf *validity_buf, *values_buf, *indices_buf;
   hly_buf **heaps; // that string views of `values` point to
   uint32_t n_heaps, cap_heaps;
+  hly_buf *append_heap; // the one of `heaps` that hly_vector_append fills; NULL: none yet
+  size_t append_used;
   int32_t refs;
 } hly_vector;
 
