@@ -23,6 +23,13 @@ help: ## this list
 
 # ---- what a machine lacks
 
+# One call for all that a target needs, so that a user who must install it himself is told once.
+.PHONY: setup-demo setup-test
+setup-demo:
+	@scripts/setup engine spark python
+setup-test:
+	@scripts/setup engine spark python
+
 .PHONY: setup-engine setup-spark setup-python setup-bench setup-fuzz
 setup-engine setup-spark setup-python setup-bench setup-fuzz: setup-%:
 	@scripts/setup $*
@@ -50,8 +57,8 @@ jar: engine setup-spark ## dist/halley-spark4.1_2.13.jar: plug-in, protobuf and 
 # ---- testing
 
 .PHONY: test
-test: engine engine-debug setup-spark ## all tests: engine under sanitizers, then Spark
-	@scripts/run-tests sources engine library spark
+test: setup-test jar engine-debug ## all tests: engine under sanitizers, then Spark, then TPC-H
+	@scripts/run-tests sources engine library spark tpch
 
 .PHONY: engine-test
 engine-test: engine-debug ## the engine's tests (ctest, ASan + UBSan); T=regex picks some
@@ -61,6 +68,10 @@ engine-test: engine-debug ## the engine's tests (ctest, ASan + UBSan); T=regex p
 spark-test: engine setup-spark ## ScalaTest in local Spark; S=suite picks one, SQL=text the SQL files
 	@scripts/run-tests library spark $(if $(S),--suite '$(S)') $(if $(SQL),--sql '$(SQL)')
 
+.PHONY: tpch-test
+tpch-test: setup-test jar ## TPC-H's answers over eight combinations of settings; SCALE=0.1 QUERIES=1,6
+	@scripts/run-tests tpch $(if $(SCALE),--scale $(SCALE)) $(if $(QUERIES),--queries $(QUERIES))
+
 .PHONY: fuzz
 fuzz: setup-fuzz ## libFuzzer on every decoder; SECONDS_EACH=60 FUZZ=regex
 	@scripts/fuzz
@@ -68,12 +79,12 @@ fuzz: setup-fuzz ## libFuzzer on every decoder; SECONDS_EACH=60 FUZZ=regex
 # ---- looking at it
 
 .PHONY: demo
-demo: jar setup-python ## the 22 TPC-H queries by Spark alone and with Halley; SCALE=0.1 QUERIES=1,6
+demo: setup-demo jar ## the 22 TPC-H queries by Spark alone and with Halley; SCALE=0.1 QUERIES=1,6
 	@$(PYTHON) bench/demo.py --jar $(JAR) $(if $(SCALE),--scale $(SCALE)) $(if $(QUERIES),--queries $(QUERIES)) \
 	  $(if $(RUNS),--runs $(RUNS)) $(foreach c,$(CONF),--conf $(c))
 
 .PHONY: bench
-bench: jar setup-bench ## Spark, Comet and Halley side by side; SCALE=1 ENGINES=spark,comet,halley RUNS=3 QUERIES=1,6
+bench: setup-demo setup-bench jar ## Spark, Comet and Halley side by side; SCALE=1 ENGINES=spark,comet,halley RUNS=3 QUERIES=1,6
 	@$(PYTHON) bench/tpch.py --jar $(JAR) --engines $(ENGINES) $(if $(SCALE),--scale $(SCALE)) \
 	  $(if $(QUERIES),--queries $(QUERIES)) $(if $(RUNS),--runs $(RUNS)) $(foreach c,$(CONF),--conf $(c))
 
@@ -82,7 +93,7 @@ bench-scan: engine setup-bench ## filter and sum over lineitem: `halley run` aga
 	@$(PYTHON) bench/scan_filter_sum.py $(if $(SCALE),--scale $(SCALE)) $(if $(RUNS),--runs $(RUNS))
 
 .PHONY: shell
-shell: jar setup-python ## spark-sql, spark-shell or pyspark with Halley on; KIND=sql|scala|python
+shell: setup-demo jar ## spark-sql, spark-shell or pyspark with Halley on; KIND=sql|scala|python
 	@scripts/shell $(KIND) $(JAR) $(foreach c,$(CONF),--conf $(c))
 
 # ---- tidying

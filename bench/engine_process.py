@@ -77,6 +77,12 @@ class Engine:
         """{seconds, rows, schema, native, total, spark_operators} or {error}."""
         return self._ask("query", text, answers, plan)
 
+    def configure(self, settings):
+        """Sets session settings for the queries that follow."""
+        result = self._ask("configure", settings)
+        if result:
+            raise SystemExit(f"{self.name}: {result['error']}")
+
     def peak_memory(self):
         """Most bytes of memory that the JVM has had resident."""
         return self._ask("peak_memory")
@@ -178,6 +184,10 @@ def serve(address, data, work):
         try:
             if command == "query":
                 value = run_query(spark, *arguments)
+            elif command == "configure":
+                for key, setting in arguments[0].items():
+                    spark.conf.set(key, setting)
+                value = None
             elif command == "peak_memory":
                 with open(f"/proc/{jvm_pid}/status") as status:
                     value = int(re.search(r"VmHWM:\s+(\d+) kB", status.read()).group(1)) * 1024
