@@ -65,8 +65,9 @@ engine-test: engine-debug ## the engine's tests (ctest, ASan + UBSan); T=regex p
 	@scripts/run-tests engine $(if $(T),--match '$(T)')
 
 .PHONY: spark-test
-spark-test: engine setup-spark ## ScalaTest in local Spark; S=suite picks one, SQL=text the SQL files
-	@scripts/run-tests library spark $(if $(S),--suite '$(S)') $(if $(SQL),--sql '$(SQL)')
+spark-test: engine setup-spark ## ScalaTest in local Spark; S=suite picks one, SQL=text the SQL files, CONF=k=v
+	@scripts/run-tests library spark $(if $(S),--suite '$(S)') $(if $(SQL),--sql '$(SQL)') \
+	  $(foreach c,$(CONF),--conf '$(c)')
 
 .PHONY: tpch-test
 tpch-test: setup-test jar ## TPC-H's answers over eight combinations of settings; SCALE=0.1 QUERIES=1,6
