@@ -90,7 +90,7 @@ bench: setup-demo setup-bench jar ## Spark, Comet and Halley side by side; SCALE
 	  $(if $(QUERIES),--queries $(QUERIES)) $(if $(RUNS),--runs $(RUNS)) $(foreach c,$(CONF),--conf $(c))
 
 .PHONY: bench-scan
-bench-scan: engine setup-bench ## filter and sum over lineitem: `halley run` against DuckDB, one thread each; SCALE=1
+bench-scan: setup-demo setup-bench jar ## filter and sum over lineitem: `halley run` against DuckDB, one thread each; SCALE=1
 	@$(PYTHON) bench/scan_filter_sum.py $(if $(SCALE),--scale $(SCALE)) $(if $(RUNS),--runs $(RUNS))
 
 .PHONY: shell
