@@ -2,13 +2,7 @@
 
 #include <string.h>
 
-// Prototypes of the bind functions, from the same list.
-#define FN(cls, args, result, nulls, flags, params, modes, bind)                                             \
-  hly_status bind(hly_binder *b, const hly_fn_call *call, hly_kernel *out);
-#define FORM(cls, args, result, params, form)
-#include "functions/functions.def"
-#undef FN
-#undef FORM
+#include "functions/functions.h"
 
 #define HLY_MAP_1(p, a) p##a
 #define HLY_MAP_2(p, a, ...) p##a, HLY_MAP_1(p, __VA_ARGS__)

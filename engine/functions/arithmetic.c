@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "functions/functions.h"
 #include "vector/decimal.h"
 
 static const hly_arith_table *const arith[] = {&hly_arith_baseline, &hly_arith_v3, &hly_arith_v4};

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "functions/arithmetic.h"
+#include "functions/functions.h"
 #include "vector/decimal.h"
 
 typedef __int128 i128;

@@ -1,5 +1,5 @@
 // Fields of a date and arithmetic on days, in the proleptic Gregorian calendar (java.time.LocalDate).
-#include "functions/kernel.h"
+#include "functions/functions.h"
 
 // Civil date of a day number; the era arithmetic of H. Hinnant, "chrono-Compatible Low-Level Date
 // Algorithms". Years start in March here, so that the leap day is the last of its year.
