@@ -77,6 +77,8 @@ def main():
                         faults.append(f"q{number}, {name}: {fault}")
                     else:
                         passed += 1
+                if native == 0:
+                    faults.append(f"{name}: no operator ran natively")
                 print(f"{name}: {len(texts) - wrong} of {len(texts)} equal, {native} native operators, "
                       f"{time.time() - started:.0f} s", flush=True)
     for fault in faults:
