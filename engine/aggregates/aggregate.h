@@ -51,8 +51,8 @@ struct hly_agg {
   bool has_view;   // a view (vector/str.h) at the start of the state
   bool keep_nulls; // sees rows with null inputs; else they are removed before `update`
   enum { HLY_AGG_LEGACY, HLY_AGG_ANSI, HLY_AGG_TRY } eval_mode;
-  bool ignore_nulls; // First, Last
-  int8_t sign;       // Min -1, Max 1
+  bool rounds; // the result depends on how rows are grouped into partial results (floating-point sums)
+  int8_t sign; // Min -1, Max 1
   // Set by the operator.
   uint32_t offset; // of the state in a row
 

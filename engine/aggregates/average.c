@@ -71,6 +71,7 @@ static hly_status emit_doubles(const hly_agg *a, hly_ctx *ctx, uint8_t *const *r
 
 static hly_status bind_doubles(hly_binder *b, hly_agg *a) {
   if (a->type->kind != HLY_DOUBLE) return hly_agg_refuse_type(b, a, a->type);
+  a->rounds = true;
   a->state_bytes = sizeof(average_state);
   a->combine = combine_doubles;
   a->emit = emit_doubles;

@@ -159,6 +159,7 @@ static hly_status bind_doubles(hly_binder *b, hly_agg *a) {
     return hly_bind_refuse(b, "Sum has another buffer than expected");
   hly_kind kind = a->input_types[0]->kind;
   if (kind != HLY_FLOAT && kind != HLY_DOUBLE) return hly_agg_refuse_type(b, a, a->input_types[0]);
+  a->rounds = true;
   a->state_bytes = sizeof(double_state);
   a->update = kind == HLY_FLOAT ? add_f32 : add_f64;
   a->combine = combine_doubles;

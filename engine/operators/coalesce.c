@@ -18,7 +18,8 @@ static void close_coalesce(hly_op *op) {
   ((coalesce_op *)op)->branches.running = NULL; // inputs are closed by hly_op_close
 }
 
-static const hly_op_class COALESCE = {"Coalesce", open_coalesce, next_coalesce, close_coalesce};
+static const hly_op_class COALESCE = {
+    .name = "Coalesce", .open = open_coalesce, .next = next_coalesce, .close = close_coalesce};
 
 hly_status hly_coalesce_bind(hly_binder *b, const Halley__Plan *plan, hly_op **out) {
   hly_op *op;

@@ -70,7 +70,8 @@ static void close_filter(hly_op *op) {
   f->dense = NULL;
 }
 
-static const hly_op_class FILTER = {"Filter", open_filter, next_filter, close_filter};
+static const hly_op_class FILTER = {
+    .name = "Filter", .open = open_filter, .next = next_filter, .close = close_filter};
 
 hly_status hly_filter_bind(hly_binder *b, const Halley__Plan *plan, hly_op **out) {
   hly_op *op;

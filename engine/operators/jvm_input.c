@@ -77,7 +77,8 @@ static void close_input(hly_op *op) {
   in->batch = NULL;
 }
 
-static const hly_op_class JVM_INPUT = {"JvmInput", open_input, next_rows, close_input};
+static const hly_op_class JVM_INPUT = {
+    .name = "JvmInput", .open = open_input, .next = next_rows, .close = close_input};
 
 hly_status hly_jvm_input_bind(hly_binder *b, const Halley__Plan *plan, hly_op **out) {
   return hly_op_create(b, plan, &JVM_INPUT, sizeof(jvm_input), 0, out);

@@ -42,7 +42,8 @@ static void close_limit(hly_op *op) {
   hly_selection_deinit(&((limit *)op)->identity);
 }
 
-static const hly_op_class LIMIT = {"Limit", open_limit, next_limit, close_limit};
+static const hly_op_class LIMIT = {
+    .name = "Limit", .open = open_limit, .next = next_limit, .close = close_limit};
 
 hly_status hly_limit_bind(hly_binder *b, const Halley__Plan *plan, hly_op **out) {
   hly_op *op;

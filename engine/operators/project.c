@@ -50,7 +50,8 @@ static void close_project(hly_op *op) {
   hly_selection_deinit(&p->identity);
 }
 
-static const hly_op_class PROJECT = {"Project", open_project, next_project, close_project};
+static const hly_op_class PROJECT = {
+    .name = "Project", .open = open_project, .next = next_project, .close = close_project};
 
 hly_status hly_project_bind(hly_binder *b, const Halley__Plan *plan, hly_op **out) {
   hly_op *op;

@@ -18,7 +18,8 @@ static void close_union(hly_op *op) {
   ((union_op *)op)->branches.running = NULL; // inputs are closed by hly_op_close
 }
 
-static const hly_op_class UNION = {"Union", open_union, next_union, close_union};
+static const hly_op_class UNION = {
+    .name = "Union", .open = open_union, .next = next_union, .close = close_union};
 
 hly_status hly_union_bind(hly_binder *b, const Halley__Plan *plan, hly_op **out) {
   hly_op *op;
