@@ -3,6 +3,7 @@ package org.apache.comet.export
 import scala.collection.mutable
 
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression, SortOrder}
+import org.apache.spark.sql.internal.SQLConf
 
 import org.apache.comet.plan
 
@@ -16,11 +17,14 @@ final class ExportContext {
   /** Exports an expression over the operator's input. Never fails: what cannot be exported says so in the message. */
   def expr(e: Expression, input: Seq[Attribute]): plan.Expr = ExprExport.expr(e, input, this)
 
-  def sortOrder(o: SortOrder, input: Seq[Attribute]): plan.SortOrder =
+  def sortOrder(o: SortOrder, input: Seq[Attribute]): plan.SortOrder = {
+    val key = expr(o.child, input)
+    val refused = ExprExport.switchReason(SQLConf.get, "SortOrder")
     plan.SortOrder
       .newBuilder()
-      .setChild(expr(o.child, input))
+      .setChild(refused.fold(key)(text => key.toBuilder.setRefused(text).build()))
       .setAscending(o.isAscending)
       .setNullsFirst(o.nullOrdering.sql.endsWith("FIRST"))
       .build()
+  }
 }

@@ -1,0 +1,36 @@
+package org.apache.comet.export
+
+import org.apache.spark.sql.internal.SQLConf
+
+import org.apache.comet.{CometConf, plan}
+
+/** The session's settings that a native plan may depend on: part of what is bound, and of what a stage carries. */
+object SessionConf {
+  private val sparkKeys: Seq[String] = Seq(
+    SQLConf.ANSI_ENABLED.key,
+    SQLConf.SESSION_LOCAL_TIMEZONE.key,
+    SQLConf.CASE_SENSITIVE.key,
+    SQLConf.DECIMAL_OPERATIONS_ALLOW_PREC_LOSS.key,
+    SQLConf.LEGACY_TIME_PARSER_POLICY.key,
+    SQLConf.LEGACY_SIZE_OF_NULL.key,
+    SQLConf.LEGACY_NULL_IN_EMPTY_LIST_BEHAVIOR.key,
+    SQLConf.LEGACY_STATISTICAL_AGGREGATE.key,
+    SQLConf.LEGACY_COMPLEX_TYPES_TO_STRING.key,
+    SQLConf.MAP_KEY_DEDUP_POLICY.key,
+    SQLConf.LEGACY_INTERVAL_ENABLED.key,
+    SQLConf.LEGACY_ALLOW_HASH_ON_MAPTYPE.key,
+    SQLConf.OPTIMIZER_INSET_CONVERSION_THRESHOLD.key
+  )
+
+  private val ownKeys = Seq(CometConf.SKIP_PARTIAL, CometConf.ROW_FILTER, CometConf.DEBUG)
+
+  def entries(conf: SQLConf): Seq[plan.Config] =
+    sparkKeys.flatMap(key => Option(conf.getConfString(key, null)).orElse(defaultOf(conf, key)).map(entry(key, _))) ++
+      ownKeys.map(e => entry(e.key, e.get(conf).toString))
+
+  private def defaultOf(conf: SQLConf, key: String): Option[String] =
+    scala.util.Try(conf.getConfString(key)).toOption
+
+  private def entry(key: String, value: String): plan.Config =
+    plan.Config.newBuilder().setKey(key).setValue(value).build()
+}

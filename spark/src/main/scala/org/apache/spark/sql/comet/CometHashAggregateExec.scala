@@ -1,0 +1,51 @@
+package org.apache.spark.sql.comet
+
+import org.apache.spark.sql.catalyst.expressions.{Attribute, NamedExpression, SortOrder}
+import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
+import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
+
+import org.apache.comet.export.{AggExport, ExportContext}
+import org.apache.comet.plan
+
+/**
+ * Aggregation by hash, for Spark's hash and sort aggregates. It neither needs nor keeps an order, so the rule that
+ * puts it in the place of a sort aggregate sorts its output where that matters.
+ */
+case class CometHashAggregateExec(
+    @transient original: SparkPlan,
+    groupingExpressions: Seq[NamedExpression],
+    aggregateExpressions: Seq[AggregateExpression],
+    aggregateAttributes: Seq[Attribute],
+    resultExpressions: Seq[NamedExpression],
+    child: SparkPlan
+) extends CometUnaryExec {
+
+  override def output: Seq[Attribute] = resultExpressions.map(_.toAttribute)
+  override def outputOrdering: Seq[SortOrder] = Nil
+  override def requiredChildOrdering: Seq[Seq[SortOrder]] = Seq(Nil)
+
+  // The two that Spark's hash aggregate has beside these count what its own hash table does.
+  override lazy val metrics: Map[String, SQLMetric] = Map(
+    "numOutputRows" -> SQLMetrics.createMetric(sparkContext, "number of output rows"),
+    "peakMemory" -> SQLMetrics.createSizeMetric(sparkContext, "peak memory"),
+    "spillSize" -> SQLMetrics.createSizeMetric(sparkContext, "spill size"),
+    "aggTime" -> SQLMetrics.createTimingMetric(sparkContext, "time in aggregation build")
+  )
+
+  override def exportNode(ctx: ExportContext): plan.Plan.Builder =
+    plan.Plan
+      .newBuilder()
+      .setHashAggregate(
+        AggExport.aggregate(
+          groupingExpressions,
+          aggregateExpressions,
+          aggregateAttributes,
+          resultExpressions,
+          child.output,
+          ctx
+        )
+      )
+
+  override protected def withNewChildInternal(newChild: SparkPlan): CometHashAggregateExec = copy(child = newChild)
+}
