@@ -38,12 +38,17 @@ struct hly_op {
 
 // Binds a plan message and its inputs. The operator (embedding hly_op first) is in the binder's arena.
 HLY_MUST_CHECK hly_status hly_op_bind(hly_binder *b, const Halley__Plan *plan, hly_op **out);
+// The bind function of every operator in operators.def: what hly_op_bind calls by message case.
+#define X(message_case, bind)                                                                                \
+  HLY_MUST_CHECK hly_status bind(hly_binder *b, const Halley__Plan *plan, hly_op **out);
+#include "operators/operators.def"
+#undef X
 // For bind functions: allocates an operator of `size` bytes, binds output schema and inputs.
 HLY_MUST_CHECK hly_status hly_op_create(hly_binder *b, const Halley__Plan *plan, const hly_op_class *cls,
                                         size_t size, uint32_t n_inputs, hly_op **out);
 
 // open/next/close with what every operator needs: cancellation check, OUTPUT_ROWS, OUTPUT_BATCHES, ELAPSED_NS
-// metrics.
+// metrics (ELAPSED_NS includes the operator's inputs).
 HLY_MUST_CHECK hly_status hly_op_open(hly_op *op, const Halley__TaskInput *task);
 HLY_MUST_CHECK hly_status hly_op_next(hly_op *op, hly_batch **out);
 void hly_op_close(hly_op *op); // closes the inputs too
