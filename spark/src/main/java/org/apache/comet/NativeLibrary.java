@@ -28,6 +28,7 @@ public final class NativeLibrary {
   // Both are written under the class's lock, `attempted` last; a true `attempted` publishes the other.
   private static Throwable failure;
   private static volatile boolean attempted;
+  private static long loadNanos;
 
   private NativeLibrary() {}
 
@@ -58,6 +59,11 @@ public final class NativeLibrary {
   /** Why the library is not usable, or null where it is. */
   public static String failureReason() {
     return isLoaded() ? null : reason(failure);
+  }
+
+  /** How long loading and initialising took. */
+  public static long loadMillis() {
+    return loadNanos / 1_000_000;
   }
 
   /** The version of this jar. */
@@ -92,7 +98,8 @@ public final class NativeLibrary {
     try {
       String place = open();
       checkVersion(jarVersion(), Native.version());
-      LOG.info("Halley {} loaded {} in {} ms", jarVersion(), place, (System.nanoTime() - start) / 1_000_000);
+      loadNanos = System.nanoTime() - start;
+      LOG.info("Halley {} loaded {} in {} ms", jarVersion(), place, loadMillis());
     } catch (IOException | LinkageError | RuntimeException e) {
       failure = e;
       if (!required) {
