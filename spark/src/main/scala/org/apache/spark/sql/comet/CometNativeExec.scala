@@ -38,6 +38,8 @@ trait CometNativeExec extends CometPlan {
 
   override def supportsColumnar: Boolean = true
 
+  override protected def doExecuteColumnar(): RDD[ColumnarBatch] = NativeStage.columnarRDD(this)
+
   override protected def doExecute(): RDD[InternalRow] =
     throw SparkException.internalError(s"$nodeName gives batches; a row transition belongs above it")
 }

@@ -1,0 +1,61 @@
+package org.apache.spark.sql.comet
+
+import java.io.{FileNotFoundException, IOException}
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark._
+import org.apache.spark.memory.SparkOutOfMemoryError
+import org.apache.spark.sql.errors.QueryExecutionErrors
+
+/**
+ * Spark's exceptions for what no expression raises: overflow of an aggregate, files, memory. (What an expression
+ * raises is the very throwable of Spark's own code and never comes here.)
+ */
+object SparkErrors {
+
+  /** @param kind as in engine/include/halley/errors.def */
+  def make(
+      condition: String,
+      kind: String,
+      names: Array[String],
+      values: Array[String],
+      text: String
+  ): Throwable = {
+    val given = names.zip(values).toMap
+    val path = given.getOrElse("path", "")
+    def cause = new IOException(given.getOrElse("message", text))
+    kind match {
+      case "ARITHMETIC" =>
+        new SparkArithmeticException(condition, parameters(condition, given), Array.empty, "")
+      case "RUNTIME" if condition.startsWith("INCONSISTENT_BEHAVIOR_CROSS_VERSION") =>
+        new SparkUpgradeException(condition, parameters(condition, given), null)
+      case "RUNTIME" => new SparkRuntimeException(condition, parameters(condition, given))
+      case "NOT_FOUND" =>
+        QueryExecutionErrors.fileNotExistError(path, new FileNotFoundException(given.getOrElse("message", path)))
+      case "FILE" => new SparkException(condition, parameters(condition, given), cause)
+      case "IO" => new IOException(text)
+      case "MEMORY" =>
+        new SparkOutOfMemoryError(condition, parameters(condition, given).asJava)
+      case _ => SparkException.internalError(text)
+    }
+  }
+
+  /** The parameters of the condition's own text, which must be there and may not be more. */
+  private def parameters(condition: String, given: Map[String, String]): Map[String, String] =
+    SparkThrowableHelper
+      .getMessageParameters(condition)
+      .map(name => name -> given.getOrElse(name, ""))
+      .toMap
+
+  def cancelled(): Throwable = {
+    val reason = Option(TaskContext.get()).flatMap(_.getKillReason())
+    new TaskKilledException(reason.getOrElse("unknown reason"))
+  }
+
+  /** As Spark's file scan wraps what Hadoop throws while it reads `path`. */
+  def reading(path: String, e: IOException): Throwable = e match {
+    case gone: FileNotFoundException => QueryExecutionErrors.fileNotExistError(path, gone)
+    case other => QueryExecutionErrors.cannotReadFilesError(other, path)
+  }
+}
