@@ -19,6 +19,10 @@ typedef struct hly_op_class {
   hly_status (*next)(hly_op *op, hly_batch **out);
   // Ends a run: frees everything `open` and `next` made. Works after a failed open. Never fails.
   void (*close)(hly_op *op);
+  // Sinks only (ShuffleWrite; NULL for all others): runs the input to its end and leaves the map output in
+  // `data_file`. Called once, on the opened root of a plan, instead of `next`. *lengths: bytes of each of the
+  // partitions, then what else the message asks for; *n counts all. Owned by the operator until close.
+  hly_status (*write)(hly_op *op, const char *data_file, const int64_t **lengths, uint32_t *n);
 } hly_op_class;
 
 struct hly_op {

@@ -10,7 +10,6 @@
 #include "base/mem.h"
 #include "memory/pool.h"
 #include "operators/operator.h"
-#include "operators/shuffle_write.h"
 #include "plan/binder.h"
 #include "plan/message.h"
 #include "rows/unsafe_row.h"
@@ -375,13 +374,13 @@ hly_status hly_plan_next_rows(hly_plan *p, const hly_export_rows **out) {
 }
 
 static hly_status write_output(hly_plan *p, const char *data_file, const int64_t **lengths, uint32_t *n) {
-  if (!hly_op_is_shuffle_write(p->root))
+  if (!p->root->cls->write)
     return hly_error_setf(&p->ctx.error, HLY_E_PLAN_INVALID, "%s writes no shuffle output",
                           p->root->cls->name);
   if (p->written) return hly_error_setf(&p->ctx.error, HLY_E_INTERNAL, "the plan was written before");
   p->written = true;
   int64_t start = hly_now_ns();
-  hly_status st = hly_shuffle_write_run(p->root, data_file, lengths, n);
+  hly_status st = p->root->cls->write(p->root, data_file, lengths, n);
   p->root->metrics[HALLEY__METRIC__ELAPSED_NS] += hly_now_ns() - start;
   return st;
 }
