@@ -66,6 +66,8 @@ typedef enum hly_form {
   HLY_FORM_CASE,
   HLY_FORM_COALESCE,
   HLY_FORM_NANVL,
+  HLY_FORM_IS_NULL,
+  HLY_FORM_IS_NOT_NULL,
   HLY_FORM_IN,
 } hly_form;
 

@@ -40,7 +40,7 @@ typedef struct hly_call {
   void *out; // rows.n values by type->phys, to be written at the given rows (others may be written too)
   // STRICT: what the evaluator will use, read only, NULL when no argument has nulls.
   // MAY_ADD: never NULL, filled from the arguments; the kernel clears bytes of rows that become null.
-  // CUSTOM: never NULL, undefined; the kernel writes 0 or 1 at every given row.
+  // CUSTOM: never NULL, undefined; the kernel writes 0 or 1 at every given row, or sets it to NULL: no nulls.
   uint8_t *valid;
   hly_vector *vec;    // flat, holds `out`; string kernels attach heaps to it
   uint32_t *declined; // rows given up, in the order of `rows`; room for all; NULL when the kernel may not

@@ -18,6 +18,7 @@ typedef struct hly_binder {
   uint32_t n_reasons, cap_reasons;
   const char **dispatched; // class names, distinct
   uint32_t n_dispatched, cap_dispatched;
+  uint32_t n_sites; // projections the host keeps for this plan, numbered as programs are bound
 } hly_binder;
 
 // Adds a reason and returns HLY_REFUSED.
