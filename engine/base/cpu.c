@@ -1,5 +1,6 @@
 #include "base/cpu.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,10 +11,14 @@ static hly_cpu level = HLY_CPU_BASELINE;
 __attribute__((constructor)) static void detect(void) {
 #if defined(__x86_64__)
   __builtin_cpu_init();
-  if (__builtin_cpu_supports("x86-64-v4"))
-    best = HLY_CPU_V4;
-  else if (__builtin_cpu_supports("x86-64-v3"))
-    best = HLY_CPU_V3;
+  // Feature by feature: not every compiler knows the names of the levels. What is not asked for (movbe,
+  // lzcnt, f16c) comes with these on every processor made.
+  bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
+            __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("fma");
+  bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+            __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+            __builtin_cpu_supports("avx512vl");
+  best = v4 ? HLY_CPU_V4 : v3 ? HLY_CPU_V3 : HLY_CPU_BASELINE;
 #endif
   level = best;
   const char *asked = getenv("HALLEY_CPU");
