@@ -1,11 +1,17 @@
 package org.apache.comet
 
 import org.apache.spark.sql.SparkSessionExtensions
+import org.apache.spark.sql.classic.SparkSession
+
+import org.apache.comet.rules.{CometColumnarRule, CometTagRule}
 
 /**
  * What a user names in `spark.sql.extensions`, or what the driver plug-in puts there: the rules that hand
  * operators to the native engine.
  */
 class CometSparkSessionExtensions extends (SparkSessionExtensions => Unit) {
-  override def apply(extensions: SparkSessionExtensions): Unit = ()
+  override def apply(extensions: SparkSessionExtensions): Unit = {
+    extensions.injectQueryStagePrepRule(session => CometTagRule(session.asInstanceOf[SparkSession]))
+    extensions.injectColumnar(session => CometColumnarRule(session.asInstanceOf[SparkSession]))
+  }
 }

@@ -7,5 +7,13 @@ import org.apache.spark.sql.execution.SparkPlan
 class ExtendedExplainInfo extends ExtendedExplainGenerator {
   override def title: String = "Comet"
 
-  override def generateExtendedInfo(plan: SparkPlan): String = ""
+  override def generateExtendedInfo(plan: SparkPlan): String = {
+    val conf = plan.conf
+    if (!CometConf.isExecEnabled(conf)) ""
+    else
+      CometConf.EXPLAIN_FORMAT.get(conf) match {
+        case "fallback" => PlanReport.reasons(plan, conf).mkString("\n")
+        case _ => PlanReport.verbose(plan, conf)
+      }
+  }
 }

@@ -74,6 +74,13 @@ class ConfigSuite extends AnyFunSuite {
     assert(ExpressionSwitches.documented.distinct.size > 300)
   }
 
+  test("docs/configuration.md is what the table says") {
+    val page = Iterator.iterate(new java.io.File("").getAbsoluteFile)(_.getParentFile).takeWhile(_ != null)
+      .map(new java.io.File(_, "docs/configuration.md")).find(_.exists).getOrElse(fail("no docs/configuration.md"))
+    val text = new String(java.nio.file.Files.readAllBytes(page.toPath), java.nio.charset.StandardCharsets.UTF_8)
+    assert(text == GenerateDocs.configuration, "run `make docs`")
+  }
+
   test("switches of expressions") {
     assert(ExpressionSwitches.isEnabled(conf(), "Add"))
     assert(!ExpressionSwitches.isEnabled(conf("spark.comet.expression.Add.enabled" -> "false"), "Add"))

@@ -32,7 +32,7 @@ object TestSession {
     "spark.ui.enabled" -> "false",
     "spark.ui.showConsoleProgress" -> "false",
     "spark.local.dir" -> localDir.getPath,
-    "spark.sql.warehouse.dir" -> warehouse.toURI.toString,
+    "spark.sql.warehouse.dir" -> warehouse.getPath,
     "spark.sql.shuffle.partitions" -> "4",
     // Off UTC, and with daylight saving: a kernel that forgets the zone is seen.
     "spark.sql.session.timeZone" -> "America/Los_Angeles"

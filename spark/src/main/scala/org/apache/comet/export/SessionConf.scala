@@ -1,5 +1,7 @@
 package org.apache.comet.export
 
+import scala.util.Try
+
 import org.apache.spark.sql.internal.SQLConf
 
 import org.apache.comet.{CometConf, plan}
@@ -25,11 +27,12 @@ object SessionConf {
   private val ownKeys = Seq(CometConf.SKIP_PARTIAL, CometConf.ROW_FILTER, CometConf.DEBUG)
 
   def entries(conf: SQLConf): Seq[plan.Config] =
-    sparkKeys.flatMap(key => Option(conf.getConfString(key, null)).orElse(defaultOf(conf, key)).map(entry(key, _))) ++
+    sparkKeys.flatMap(key => valueOf(conf, key).map(entry(key, _))) ++
       ownKeys.map(e => entry(e.key, e.get(conf).toString))
 
-  private def defaultOf(conf: SQLConf, key: String): Option[String] =
-    scala.util.Try(conf.getConfString(key)).toOption
+  /** None for a key that this Spark does not have, or that has neither a value nor a default. */
+  private def valueOf(conf: SQLConf, key: String): Option[String] =
+    Try(conf.getConfString(key)).toOption.filter(_ != null)
 
   private def entry(key: String, value: String): plan.Config =
     plan.Config.newBuilder().setKey(key).setValue(value).build()

@@ -1,6 +1,5 @@
 package org.apache.comet.rules
 
-import org.apache.spark.sql.catalyst.expressions.SortOrder
 import org.apache.spark.sql.comet._
 import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.adaptive.{AQEShuffleReadExec, QueryStageExec, ShuffleQueryStageExec, TableCacheQueryStageExec}
@@ -79,11 +78,20 @@ final class Replacement(conf: SQLConf) {
     case InputNeed.Any => worthConverting(input)
   }
 
-  /** Spark does real work below; it is not just a leaf whose rows would make a detour. */
+  /**
+   * Native batches or work that only Spark can do is below; it is not all Spark's by choice, as over a leaf whose rows
+   * would make a detour.
+   */
   private def worthConverting(input: SparkPlan): Boolean = input match {
-    case _: ProjectExec | _: FilterExec => worthConverting(input.children.head)
-    case _: ShuffleQueryStageExec | _: AQEShuffleReadExec | _: ReusedExchangeExec | _: Exchange => true
+    case _: CometPlan => true
+    case _: TableCacheQueryStageExec => convertibleLeaf(input)
+    case s: QueryStageExec => worthConverting(s.plan)
+    case r: ReusedExchangeExec => worthConverting(r.child)
     case leaf if leaf.children.isEmpty => convertibleLeaf(leaf)
+    case _: ProjectExec | _: FilterExec | _: Exchange | _: BaseAggregateExec | _: SortExec | _: LimitExec |
+        _: UnionExec | _: CoalesceExec | _: AQEShuffleReadExec | _: ColumnarToRowTransition |
+        _: WholeStageCodegenExec | _: InputAdapter =>
+      input.children.exists(worthConverting)
     case _ => true
   }
 

@@ -1,0 +1,33 @@
+package org.apache.comet.rules
+
+import org.apache.spark.sql.comet.{CometNativeColumnarToRowExec, CometPlan, CometSparkToColumnarExec}
+import org.apache.spark.sql.execution.{ColumnarToRowExec, RowToColumnarExec, SparkPlan}
+
+/** Our transitions between rows and native batches in the places where Spark put its own. */
+object Transitions {
+  import Replacement.givesNativeBatches
+
+  def apply(plan: SparkPlan): SparkPlan = plan.transformUp {
+    // There and back again: native batches are what is wanted.
+    case RowToColumnarExec(c: CometNativeColumnarToRowExec) => c.child
+
+    case ColumnarToRowExec(child) if givesNativeBatches(child) => over(CometNativeColumnarToRowExec(child), child)
+
+    case p: CometPlan if p.supportsColumnar && !p.isInstanceOf[CometSparkToColumnarExec] =>
+      p.withNewChildren(p.children.map(input))
+  }
+
+  /** What a native operator reads. */
+  private def input(p: SparkPlan): SparkPlan = p match {
+    case _ if givesNativeBatches(p) => p
+    case RowToColumnarExec(rows) => over(CometSparkToColumnarExec(rows), rows)
+    // Spark puts nothing between two columnar nodes, though their columns may be of different make.
+    case columns if columns.supportsColumnar => over(CometSparkToColumnarExec(columns), columns)
+    case rows => rows
+  }
+
+  private def over(transition: SparkPlan, child: SparkPlan): SparkPlan = {
+    child.logicalLink.foreach(transition.setLogicalLink)
+    transition
+  }
+}
