@@ -250,6 +250,7 @@ static hly_status bind_sign(hly_binder *b, const hly_fn_call *call, hly_arith_op
   const hly_kind kind = call->arg_types[0]->kind;
   const bool interval = kind == HLY_YEAR_MONTH_INTERVAL || kind == HLY_DAY_TIME_INTERVAL;
   const bool floating = kind == HLY_FLOAT || kind == HLY_DOUBLE;
+  if (kind == HLY_DECIMAL && call->arg_types[0]->phys == HLY_PHYS_I128) out->flags |= HLY_KERNEL_MAY_DECLINE;
   if (kind == HLY_DECIMAL || floating || (!interval && !hly_fn_param_bool(call, "failOnError", true)))
     return choose(b, call, plain, out);
   HLY_TRY(set_errors(b, HLY_ARITH_DECLINE, out));

@@ -145,9 +145,24 @@ FLOATING(f64, double, fmod)
 UNARY(abs_f32, float, __builtin_fabsf(a))
 UNARY(abs_f64, double, __builtin_fabs(a))
 
-// Unscaled decimals over 18 digits: negation and absolute value cannot overflow.
-UNARY(neg_i128, __int128, -a)
-UNARY(abs_i128, __int128, a < 0 ? -a : a)
+// Decimals over 18 digits. Spark negates them through a MathContext of 34 digits, which rounds longer ones:
+// those rows are Spark's own.
+#define WIDE_SIGN(name, NEGATES)                                                                             \
+  static hly_status name(hly_call *call) {                                                                   \
+    const __int128 limit = (__int128)100000000000000000 * 100000000000000000;                                \
+    __int128 *out = call->out;                                                                               \
+    HLY_FOR_ROWS(call->rows, i, {                                                                            \
+      if (!hly_call_wants(call, i)) continue;                                                                \
+      const __int128 a = HLY_ARG(__int128, &call->args[0], i);                                               \
+      if ((NEGATES) && (a >= limit || a <= -limit))                                                          \
+        hly_decline(call, i);                                                                                \
+      else                                                                                                   \
+        out[i] = (NEGATES) ? -a : a;                                                                         \
+    });                                                                                                      \
+    return HLY_OK;                                                                                           \
+  }
+WIDE_SIGN(neg_i128, true)
+WIDE_SIGN(abs_i128, a < 0)
 
 static hly_status idiv(hly_call *call) {
   return ERRORS(call) == HLY_ARITH_DECLINE ? idiv_ansi_i64(call) : idiv_i64(call);
