@@ -164,6 +164,18 @@ static inline uint64_t heap_bytes(const hly_str *s) {
   return s->len > HLY_STR_INLINE ? s->len : 0;
 }
 
+// hly_str_make without a copy of variable length, where the container has as many bytes as that reads.
+static inline hly_str view_of(const uint8_t *data, uint32_t size, size_t room) {
+  if (size > HLY_STR_INLINE || room < 16) return hly_str_make(data, size);
+  hly_str s = {.len = size};
+  uint64_t low = get64(data), high = get64(data + 8);
+  if (size < 8) low &= (1ull << 8 * size) - 1;
+  high = size <= 8 ? 0 : high & ((1ull << 8 * (size - 8)) - 1);
+  memcpy(s.u.inl, &low, 8);
+  memcpy(s.u.inl + 8, &high, 4);
+  return s;
+}
+
 static hly_status decode_strings(decoder *d, hly_vector *out, const cells *c) {
   hly_str *values = out->values;
   uint64_t sum = 0;
@@ -178,7 +190,7 @@ static hly_status decode_strings(decoder *d, hly_vector *out, const cells *c) {
       memset(values + k, 0, (c->n - k) * sizeof *values);
       return corrupt(d, "a string reaches outside");
     }
-    values[k] = hly_str_make(data, size);
+    values[k] = view_of(data, size, c->size[k] - (size_t)(data - c->base[k]));
     sum += heap_bytes(&values[k]);
   }
   if (sum > c->budget) return corrupt(d, "strings overlap");

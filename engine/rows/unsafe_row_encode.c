@@ -282,32 +282,53 @@ static void slice_column(slice *s, const hly_vector *v, const group *g) {
     memset(s->null, !hly_bits_get(v->validity, 0), g->n);
     return;
   }
+  uint32_t first = g->rows[0];
+  if (first % 64 == 0 && g->rows[g->n - 1] - first == g->n - 1) { // rows in a run
+    hly_bits_unpack(v->validity + first / 64, g->n, s->null);
+    for (uint32_t k = 0; k < g->n; k++) s->null[k] ^= 1;
+    return;
+  }
   for (uint32_t k = 0; k < g->n; k++) s->null[k] = !hly_bits_get(v->validity, g->rows[k]);
 }
 
 #define PUT_FIXED(T)                                                                                         \
   do {                                                                                                       \
     const T *values = s->v->values;                                                                          \
-    for (uint32_t k = 0; k < g->n; k++) put64(g->base[k] + slot, values[s->at[k]]);                          \
+    if (s->any_null)                                                                                         \
+      for (uint32_t k = 0; k < g->n; k++) {                                                                  \
+        uint8_t *base = g->base[k];                                                                          \
+        base[f / 8] |= (uint8_t)(s->null[k] << f % 8);                                                       \
+        put64(base + slot, values[s->at[k]] & ((uint64_t)s->null[k] - 1));                                   \
+      }                                                                                                      \
+    else                                                                                                     \
+      for (uint32_t k = 0; k < g->n; k++) put64(g->base[k] + slot, values[s->at[k]]);                        \
   } while (0)
 
-static void put_fixed(const group *g, const slice *s, size_t slot) {
+// Null bits without branches: nulls come in no order that a processor could guess.
+static void put_fixed(const group *g, const slice *s, uint32_t f, size_t slot) {
   switch (hly_phys_size[s->v->type->phys]) {
   case 1: PUT_FIXED(uint8_t); break;
   case 2: PUT_FIXED(uint16_t); break;
   case 4: PUT_FIXED(uint32_t); break;
   case 8: PUT_FIXED(uint64_t); break;
   default:
-    for (uint32_t k = 0; k < g->n; k++) put64(g->base[k] + slot, 0);
+    for (uint32_t k = 0; k < g->n; k++) {
+      set_bit(g->base[k], f);
+      put64(g->base[k] + slot, 0);
+    }
   }
 }
 
-static void put_strings(group *g, const slice *s, size_t slot) {
+static void put_strings(group *g, const slice *s, uint32_t f, size_t slot) {
   const hly_str *values = s->v->values;
   for (uint32_t k = 0; k < g->n; k++) {
-    if (s->any_null && s->null[k]) continue; // the slot is cleared with the null bit
-    const hly_str *x = &values[s->at[k]];
     uint8_t *base = g->base[k], *cursor = g->cursor[k];
+    if (s->any_null && s->null[k]) {
+      set_bit(base, f);
+      put64(base + slot, 0);
+      continue;
+    }
+    const hly_str *x = &values[s->at[k]];
     put64(base + slot, offset_and_size((size_t)(cursor - base), x->len));
     if (x->len <= 8) { // one store: inline bytes past the length are zero
       if (x->len) {
@@ -321,23 +342,16 @@ static void put_strings(group *g, const slice *s, size_t slot) {
 }
 
 static void put_column(group *g, slice *s, const hly_vector *v, uint32_t f, size_t slot) {
-  bool by_value = is_variable(v->type) && v->type->phys != HLY_PHYS_STR;
-  if (by_value) {
+  if (is_variable(v->type) && v->type->phys != HLY_PHYS_STR) {
     for (uint32_t k = 0; k < g->n; k++)
       g->cursor[k] = write_field(g->base[k], g->base[k] + slot, f, g->cursor[k], v, g->rows[k]);
     return;
   }
   slice_column(s, v, g);
   if (v->type->phys == HLY_PHYS_STR)
-    put_strings(g, s, slot);
+    put_strings(g, s, f, slot);
   else
-    put_fixed(g, s, slot);
-  if (!s->any_null) return;
-  for (uint32_t k = 0; k < g->n; k++) {
-    if (!s->null[k]) continue;
-    set_bit(g->base[k], f);
-    put64(g->base[k] + slot, 0);
-  }
+    put_fixed(g, s, f, slot);
 }
 
 // Adds what column v needs in the variable part of each row of the group.
