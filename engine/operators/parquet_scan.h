@@ -9,8 +9,8 @@
 HLY_MUST_CHECK hly_status hly_parquet_scan_bind(hly_binder *b, const Halley__Plan *plan, hly_op **out);
 bool hly_op_is_parquet_scan(const hly_op *op);
 // Called before open. From then on the scan returns only rows where `filter` (over the scan's output) is
-// true, opens and closes the program itself, keeps the rule of expr.h about errors, and adds to *rows_out the
-// rows it returned. OUTPUT_ROWS of the scan stays the rows before the filter.
+// true, opens and closes the program itself and keeps the rule of expr.h about errors. Its batches are dense
+// then. OUTPUT_ROWS of the scan stays the rows before the filter.
 void hly_parquet_scan_set_filter(hly_op *scan, hly_exprs *filter);
 
 #endif

@@ -1,4 +1,5 @@
-// Snappy's block format (google/snappy, format_description.txt), both ways. Own code because the library is C++.
+// Snappy's block format (google/snappy, format_description.txt), both ways. Own code because the library is
+// C++.
 #ifndef HLY_PARQUET_SNAPPY_H
 #define HLY_PARQUET_SNAPPY_H
 
