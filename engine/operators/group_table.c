@@ -106,7 +106,7 @@ static hly_status make_group(hly_group_table *t, const uint8_t *key, bool linked
   if (layout->n_field_views) {
     hly_status st = hly_row_store_own_views(&t->store, row);
     if (st != HLY_OK) {
-      hly_row_store_drop_last(&t->store);
+      hly_row_store_drop_last(&t->store, 1);
       return st;
     }
   }

@@ -19,8 +19,10 @@ static void free_chunks(hly_row_chunk *chunks, uint32_t n) {
 void hly_row_store_clear(hly_row_store *s) {
   free_chunks(s->blocks, s->n_blocks);
   free_chunks(s->heap, s->n_heap);
+  int64_t least = s->floor;
   if (s->reserved) hly_reservation_shrink(s->reservation, s->reserved);
   hly_row_store_init(s, s->ctx, s->layout, s->reservation);
+  s->floor = least;
 }
 
 static hly_status add_chunk(hly_row_store *s, hly_row_chunk **chunks, uint32_t *n, uint32_t *capacity,
@@ -32,7 +34,7 @@ static hly_status add_chunk(hly_row_store *s, hly_row_chunk **chunks, uint32_t *
     *chunks = p;
     *capacity = grown;
   }
-  if (force)
+  if (force || s->reserved + (int64_t)n_bytes <= s->floor)
     hly_reservation_force(s->reservation, (int64_t)n_bytes);
   else
     HLY_TRY(hly_reservation_grow(s->reservation, (int64_t)n_bytes));
@@ -53,6 +55,11 @@ static uint64_t chunk_bytes(uint32_t n_chunks, uint64_t least) {
 }
 
 hly_status hly_row_store_append(hly_row_store *s, uint8_t **row) {
+  uint32_t n;
+  return hly_row_store_append_many(s, 1, row, &n);
+}
+
+hly_status hly_row_store_append_many(hly_row_store *s, uint32_t max, uint8_t **rows, uint32_t *n) {
   uint32_t row_bytes = s->layout->row_bytes;
   hly_row_chunk *block = s->n_blocks ? &s->blocks[s->n_blocks - 1] : NULL;
   if (!block || block->capacity - block->used < row_bytes) {
@@ -60,22 +67,24 @@ hly_status hly_row_store_append(hly_row_store *s, uint8_t **row) {
                       s->n_blocks == 0));
     block = &s->blocks[s->n_blocks - 1];
   }
-  *row = block->data + block->used;
-  block->used += row_bytes;
-  s->n_rows++;
+  uint32_t room = (block->capacity - block->used) / row_bytes;
+  *n = room < max ? room : max;
+  *rows = block->data + block->used;
+  block->used += *n * row_bytes;
+  s->n_rows += *n;
   return HLY_OK;
 }
 
-void hly_row_store_drop_last(hly_row_store *s) {
-  s->blocks[s->n_blocks - 1].used -= s->layout->row_bytes;
-  s->n_rows--;
+void hly_row_store_drop_last(hly_row_store *s, uint32_t n) {
+  s->blocks[s->n_blocks - 1].used -= n * s->layout->row_bytes;
+  s->n_rows -= n;
 }
 
 hly_status hly_row_store_heap(hly_row_store *s, uint64_t n, bool force, uint8_t **out) {
   hly_row_chunk *chunk = s->n_heap ? &s->heap[s->n_heap - 1] : NULL;
   if (!chunk || chunk->capacity - chunk->used < n) {
     if (n > INT32_MAX) return hly_ctx_nomem(s->ctx, (int64_t)n);
-    force = force || (s->n_rows <= 1 && s->n_heap == 0);
+    force = force || s->n_heap == 0;
     HLY_TRY(add_chunk(s, &s->heap, &s->n_heap, &s->cap_heap, chunk_bytes(s->n_heap, n), force));
     chunk = &s->heap[s->n_heap - 1];
   }

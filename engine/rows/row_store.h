@@ -19,6 +19,7 @@ typedef struct hly_row_store {
   uint32_t n_blocks, cap_blocks, n_heap, cap_heap;
   uint64_t n_rows;
   int64_t reserved;
+  int64_t floor; // bytes that are never refused, so that spills have a size worth writing
 } hly_row_store;
 
 void hly_row_store_init(hly_row_store *s, hly_ctx *ctx, const hly_row_layout *layout,
@@ -29,13 +30,16 @@ void hly_row_store_clear(hly_row_store *s);
 // A new row of undefined contents. HLY_DENIED: the pool refused another block. The first block is never
 // refused.
 HLY_MUST_CHECK hly_status hly_row_store_append(hly_row_store *s, uint8_t **row);
-// Room for n bytes of a long view. `force`: never HLY_DENIED. A store without rows or heap is never refused.
+// As above, for 1 <= *n <= max rows one behind the other.
+HLY_MUST_CHECK hly_status hly_row_store_append_many(hly_row_store *s, uint32_t max, uint8_t **rows,
+                                                    uint32_t *n);
+// Room for n bytes of a long view. `force`: never HLY_DENIED. The first piece of the heap is never refused.
 HLY_MUST_CHECK hly_status hly_row_store_heap(hly_row_store *s, uint64_t n, bool force, uint8_t **out);
 // Copies the row's long views of fields (not of the tail) to the heap: for a row whose views are borrowed.
 // HLY_DENIED: nothing was changed.
 HLY_MUST_CHECK hly_status hly_row_store_own_views(hly_row_store *s, uint8_t *row);
-// Removes the row appended last.
-void hly_row_store_drop_last(hly_row_store *s);
+// Removes the n rows appended last, all by one call.
+void hly_row_store_drop_last(hly_row_store *s, uint32_t n);
 
 // Reads up to `max` row addresses from position (*block, *offset), both 0 at first; 0 at the end.
 uint32_t hly_row_store_scan(const hly_row_store *s, uint32_t *block, uint32_t *offset, uint8_t **rows,
