@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "vector/decimal.h"
+
 #define FIELD(n, t)                                                                                          \
   { .name = n, .type = t, .nullable = true }
 
@@ -135,7 +137,11 @@ static hly_status fill(hly_ctx *ctx, test_random *r, hly_vector *v, const test_s
       uint64_t x[2] = {value_seed(r, shape), 0};
       x[0] >>= shift;
       if (size == 16 && shift == 0) x[1] = test_next(r) >> 8;
-      if (v->type->kind == HLY_DECIMAL && size == 8) x[0] = (uint64_t)((int64_t)x[0] % 1000000000000);
+      if (v->type->kind == HLY_DECIMAL) {
+        hly_i128 d = size == 8 ? (int64_t)x[0] : (hly_i128)((hly_u128)x[1] << 64 | x[0]);
+        d %= hly_pow10_i128[v->type->precision];
+        memcpy(x, &d, sizeof x);
+      }
       memcpy((uint8_t *)v->values + (size_t)i * size, x, size);
     }
     return HLY_OK;
