@@ -121,6 +121,15 @@ static void copies_keep_values(void **state) {
           same(in, sel[k], sliced, k);
           for (uint32_t i = 0; i < 3; i++) same(in, sel[k], appended, i * n + k);
         }
+        if (sliced->encoding == HLY_FLAT && n) { // it may share with `in`, which must not change
+          char *before = test_value_text(arena, in, N - 1), *last = test_value_text(arena, sliced, n - 1);
+          assert_ok(&ctx, hly_vector_append(&ctx, sliced, in, rows, n));
+          sound(sliced);
+          sound(in);
+          assert_string_equal(test_value_text(arena, in, N - 1), before);
+          assert_string_equal(test_value_text(arena, sliced, n - 1), last);
+          for (uint32_t k = 0; k < n; k++) same(in, sel[k], sliced, n + k);
+        }
         hly_vector_unref(in); // the copies live on
         for (uint32_t k = 0; k < n; k++) same(gathered, k, appended, 2 * n + k);
         for (uint32_t k = 0; k < n; k++) same(gathered, k, sliced, k);

@@ -116,6 +116,22 @@ static hly_status own_strings(hly_ctx *ctx, hly_str *views, size_t n, hly_vector
   return HLY_OK;
 }
 
+// Children that a slice shares with its source, or that are not flat, are copied before rows are added to
+// them.
+static hly_status own_children(hly_ctx *ctx, hly_vector *out) {
+  for (uint32_t i = 0; i < out->type->n_fields; i++) {
+    hly_vector *child = out->children[i];
+    if (child->refs == 1 && child->encoding == HLY_FLAT) continue;
+    hly_vector *fresh = hly_vector_create(child->type);
+    HLY_CHECK_MEM(ctx, fresh, sizeof *fresh);
+    hly_status st = hly_vector_append(ctx, fresh, child, NULL, child->n_rows);
+    hly_vector_unref(st == HLY_OK ? child : fresh);
+    HLY_TRY(st);
+    out->children[i] = fresh;
+  }
+  return HLY_OK;
+}
+
 static hly_status append_spans(hly_ctx *ctx, hly_vector *out, const hly_vector *in, uint32_t n) {
   const hly_vector *base = in->encoding == HLY_DICT ? in->dict : in;
   if (n == 0) return HLY_OK;
@@ -160,6 +176,7 @@ hly_status hly_vector_append(hly_ctx *ctx, hly_vector *out, const hly_vector *in
   size_t size = hly_phys_size[phys];
   HLY_TRY(grow_values(ctx, out, out->n_rows + n));
   HLY_TRY(append_validity(ctx, out, in, sel, n));
+  if (hly_type_is_nested(out->type)) HLY_TRY(own_children(ctx, out));
   uint8_t *to = size ? (uint8_t *)out->values + size * out->n_rows : NULL;
   hly_vector_take(to, in, sel, n, size);
   if (phys == HLY_PHYS_STR || phys == HLY_PHYS_VARIANT) {
