@@ -28,7 +28,6 @@ public final class NativeLibrary {
   // Both are written under the class's lock, `attempted` last; a true `attempted` publishes the other.
   private static Throwable failure;
   private static volatile boolean attempted;
-  private static long loadNanos;
 
   private NativeLibrary() {}
 
@@ -59,11 +58,6 @@ public final class NativeLibrary {
   /** Why the library is not usable, or null where it is. */
   public static String failureReason() {
     return isLoaded() ? null : reason(failure);
-  }
-
-  /** How long loading and initialising took. */
-  public static long loadMillis() {
-    return loadNanos / 1_000_000;
   }
 
   /** The version of this jar. */
@@ -98,8 +92,7 @@ public final class NativeLibrary {
     try {
       String place = open();
       checkVersion(jarVersion(), Native.version());
-      loadNanos = System.nanoTime() - start;
-      LOG.info("Halley {} loaded {} in {} ms", jarVersion(), place, loadMillis());
+      LOG.info("Halley {} loaded {} in {} ms", jarVersion(), place, (System.nanoTime() - start) / 1_000_000);
     } catch (IOException | LinkageError | RuntimeException e) {
       failure = e;
       if (!required) {
