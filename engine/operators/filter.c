@@ -1,6 +1,8 @@
-// Filter: narrows the selection of its input's batches; columns are passed on as they are.
+// Filter: narrows the selection of its input's batches; columns are passed on as they are. Above a Parquet
+// scan that takes it, the condition is evaluated there.
 #include "expr/expr.h"
 #include "operators/operator.h"
+#include "operators/parquet_scan.h"
 #include "operators/selection.h"
 
 // Batches with fewer than one row in SPARSE left are compacted: operators above would touch mostly dead rows.
@@ -13,13 +15,15 @@ typedef struct filter {
   hly_batch view; // the input's columns under our selection
   hly_arena *arena;
   hly_batch *dense;
-  bool failed; // the condition raised after the rows already returned
+  bool failed;      // the condition raised after the rows already returned
+  bool handed_down; // the scan below evaluates the condition
 } filter;
 
 static hly_status open_filter(hly_op *op, const Halley__TaskInput *task) {
   filter *f = (filter *)op;
   f->failed = false;
   HLY_TRY(hly_op_open(op->inputs[0], task));
+  if (f->handed_down) return HLY_OK;
   f->arena = hly_arena_create();
   HLY_CHECK_MEM(op->ctx, f->arena, 0);
   HLY_TRY(hly_batch_create(op->ctx, f->arena, &op->inputs[0]->output, &f->dense));
@@ -34,6 +38,7 @@ static hly_status raise(filter *f) {
 static hly_status next_filter(hly_op *op, hly_batch **out) {
   filter *f = (filter *)op;
   hly_ctx *ctx = op->ctx;
+  if (f->handed_down) return hly_op_next(op->inputs[0], out);
   while (!f->failed) {
     hly_batch *in;
     HLY_TRY(hly_op_next(op->inputs[0], &in));
@@ -63,7 +68,7 @@ static hly_status next_filter(hly_op *op, hly_batch **out) {
 
 static void close_filter(hly_op *op) {
   filter *f = (filter *)op;
-  hly_exprs_close(f->condition);
+  if (!f->handed_down) hly_exprs_close(f->condition);
   hly_selection_deinit(&f->sel);
   hly_arena_destroy(f->arena);
   f->arena = NULL;
@@ -82,6 +87,10 @@ hly_status hly_filter_bind(hly_binder *b, const Halley__Plan *plan, hly_op **out
   HLY_TRY(hly_exprs_bind(b, op->plan_id, &condition, 1, &op->inputs[0]->output, &f->condition));
   if (hly_exprs_type(f->condition, 0)->kind != HLY_BOOLEAN)
     return hly_error_setf(&b->ctx->error, HLY_E_PLAN_INVALID, "the condition of Filter is not boolean");
+  if (hly_parquet_scan_takes_filter(op->inputs[0])) {
+    hly_parquet_scan_set_filter(op->inputs[0], f->condition);
+    f->handed_down = true;
+  }
   *out = op;
   return HLY_OK;
 }

@@ -374,8 +374,8 @@ hly_status hly_parquet_scan_bind(hly_binder *b, const Halley__Plan *plan, hly_op
   return HLY_OK;
 }
 
-bool hly_op_is_parquet_scan(const hly_op *op) {
-  return op->cls == &PARQUET_SCAN;
+bool hly_parquet_scan_takes_filter(const hly_op *op) {
+  return op->cls == &PARQUET_SCAN && ((const scan *)op)->row_filter && !((const scan *)op)->filter;
 }
 
 void hly_parquet_scan_set_filter(hly_op *op, hly_exprs *filter) {

@@ -7,7 +7,8 @@
 #include "operators/operator.h"
 
 HLY_MUST_CHECK hly_status hly_parquet_scan_bind(hly_binder *b, const Halley__Plan *plan, hly_op **out);
-bool hly_op_is_parquet_scan(const hly_op *op);
+// Whether `op` is a scan that decodes by a filter (it has none yet, and its message asks for it).
+bool hly_parquet_scan_takes_filter(const hly_op *op);
 // Called before open. From then on the scan returns only rows where `filter` (over the scan's output) is
 // true, opens and closes the program itself and keeps the rule of expr.h about errors. Its batches are dense
 // then. OUTPUT_ROWS of the scan stays the rows before the filter.

@@ -154,43 +154,71 @@ static node *bind_in(binding *b, const Halley__Expr *e) {
   return n;
 }
 
-static node *bind_node(binding *b, const Halley__Expr *e) {
+static node *bind_node(binding *b, const Halley__Expr *e, bool negate);
+
+// Both sides of AND, OR. What is not understood may be left out of an AND, never of an OR.
+static node *bind_both(binding *b, const Halley__Expr *e, bool is_and, bool negate) {
+  b->depth++;
+  node *left = bind_node(b, e->children[0], negate), *right = bind_node(b, e->children[1], negate);
+  b->depth--;
+  if (is_and && (!left || !right)) return left ? left : right;
+  if (!left || !right) return NULL;
+  node *n = bind_alloc(b, 1, sizeof *n);
+  if (n) *n = (node){.kind = is_and ? AND : OR, .left = left, .right = right};
+  return n;
+}
+
+// A boolean column as a condition.
+static node *bind_column(binding *b, const Halley__Expr *e, bool negate) {
+  if (b->schema->fields[e->ordinal].type->kind != HLY_BOOLEAN) return NULL;
+  node *n = new_node(b, EQUAL, (uint32_t)e->ordinal, 1);
+  if (n) n->values[n->n_values++].i = !negate;
+  return n;
+}
+
+// `negate`: the condition NOT e. Rows where e is null satisfy neither.
+static node *bind_node(binding *b, const Halley__Expr *e, bool negate) {
   static const struct {
     const char *cls;
-    node_kind kind;
+    node_kind kind, negated; // AND: nothing to prune by
     bool null_safe;
-  } compares[] = {{"EqualTo", EQUAL, false},       {"EqualNullSafe", EQUAL, true},
-                  {"LessThan", LESS, false},       {"LessThanOrEqual", LESS_EQUAL, false},
-                  {"GreaterThan", GREATER, false}, {"GreaterThanOrEqual", GREATER_EQUAL, false}};
+  } compares[] = {{"EqualTo", EQUAL, AND, false},
+                  {"EqualNullSafe", EQUAL, AND, true},
+                  {"LessThan", LESS, GREATER_EQUAL, false},
+                  {"LessThanOrEqual", LESS_EQUAL, GREATER, false},
+                  {"GreaterThan", GREATER, LESS_EQUAL, false},
+                  {"GreaterThanOrEqual", GREATER_EQUAL, LESS, false}};
   if (!e || !e->cls || b->depth > 64) return NULL;
-  bool is_and = strcmp(e->cls, "And") == 0;
-  if ((is_and || strcmp(e->cls, "Or") == 0) && e->n_children == 2) {
+  if (is_field(b, e)) return bind_column(b, e, negate);
+  if (strcmp(e->cls, "Not") == 0 && e->n_children == 1) {
     b->depth++;
-    node *left = bind_node(b, e->children[0]), *right = bind_node(b, e->children[1]);
+    node *n = bind_node(b, e->children[0], !negate);
     b->depth--;
-    if (is_and && (!left || !right)) return left ? left : right;
-    if (!left || !right) return NULL;
-    node *n = bind_alloc(b, 1, sizeof *n);
-    if (!n) return NULL;
-    *n = (node){.kind = is_and ? AND : OR, .left = left, .right = right};
     return n;
   }
+  bool is_and = strcmp(e->cls, "And") == 0;
+  if ((is_and || strcmp(e->cls, "Or") == 0) && e->n_children == 2)
+    return bind_both(b, e, is_and != negate, negate);
   bool is_null = strcmp(e->cls, "IsNull") == 0;
   if ((is_null || strcmp(e->cls, "IsNotNull") == 0) && e->n_children == 1) {
     if (!is_field(b, e->children[0])) return NULL;
     node *n = bind_alloc(b, 1, sizeof *n);
-    if (n) *n = (node){.kind = is_null ? IS_NULL : NOT_NULL, .field = (uint32_t)e->children[0]->ordinal};
+    if (n)
+      *n = (node){.kind = is_null != negate ? IS_NULL : NOT_NULL, .field = (uint32_t)e->children[0]->ordinal};
     return n;
   }
   if (e->n_children == 2)
-    for (size_t i = 0; i < sizeof compares / sizeof *compares; i++)
-      if (strcmp(e->cls, compares[i].cls) == 0)
-        return bind_compare(b, e, compares[i].kind, compares[i].null_safe);
+    for (size_t i = 0; i < sizeof compares / sizeof *compares; i++) {
+      node_kind kind = negate ? compares[i].negated : compares[i].kind;
+      if (strcmp(e->cls, compares[i].cls) == 0 && kind != AND)
+        return bind_compare(b, e, kind, compares[i].null_safe);
+    }
+  if (negate) return NULL;
   if (strcmp(e->cls, "StartsWith") == 0 && e->n_children == 2 && is_field(b, e->children[0])) {
     node *n = bind_compare(b, e, STARTS, false);
     return n && n->order == ORDER_BYTES ? n : NULL;
   }
-  return strcmp(e->cls, "In") == 0 ? bind_in(b, e) : NULL;
+  return strcmp(e->cls, "In") == 0 || strcmp(e->cls, "InSet") == 0 ? bind_in(b, e) : NULL;
 }
 
 hly_status hly_pq_prune_bind(hly_binder *b, Halley__Expr *const *conjuncts, size_t n,
@@ -204,7 +232,7 @@ hly_status hly_pq_prune_bind(hly_binder *b, Halley__Expr *const *conjuncts, size
   p->conjuncts = bind_alloc(&bind, n, sizeof *p->conjuncts);
   HLY_CHECK_MEM(b->ctx, p->conjuncts, n * sizeof *p->conjuncts);
   for (size_t i = 0; i < n; i++) {
-    node *c = bind_node(&bind, conjuncts[i]);
+    node *c = bind_node(&bind, conjuncts[i], false);
     if (bind.nomem) return hly_ctx_nomem(b->ctx, sizeof(node));
     if (c) p->conjuncts[p->n++] = c;
   }

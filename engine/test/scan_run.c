@@ -133,20 +133,20 @@ hly_status scan_run_all(scan_run *r) {
   hly_status st = HLY_NOMEM;
   hly_op *op = NULL;
   if (arena) {
-    expr_builder b = {.arena = arena, .no_dispatch = true};
+    expr_builder b = {.arena = arena, .no_dispatch = !r->host};
     Halley__Plan plan;
     Halley__ParquetScan scan;
     Halley__TaskInput task;
     hly_binder binder = {.ctx = &ctx, .arena = arena};
     if (build(r, &b, &plan, &scan, &task)) {
       st = hly_op_bind(&binder, &plan, &op);
-      if (st == HLY_REFUSED) snprintf(r->error.text, sizeof r->error.text, "%s", binder.reasons[0]);
       if (st == HLY_OK && r->filter) {
         const Halley__Expr *condition = r->filter(&b, &op->output);
         hly_exprs *filter;
         st = hly_exprs_bind(&binder, 2, &condition, 1, &op->output, &filter);
         if (st == HLY_OK) hly_parquet_scan_set_filter(op, filter);
       }
+      if (st == HLY_REFUSED) snprintf(r->error.text, sizeof r->error.text, "%s", binder.reasons[0]);
       if (st == HLY_OK) st = hly_op_open(op, &task);
       for (hly_batch *batch; st == HLY_OK;) {
         st = hly_op_next(op, &batch);
