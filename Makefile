@@ -58,7 +58,7 @@ jar: engine setup-spark ## dist/halley-spark4.1_2.13.jar: plug-in, protobuf and 
 
 .PHONY: test
 test: setup-test jar engine-debug ## all tests: engine under sanitizers, then Spark, then TPC-H
-	@scripts/run-tests sources engine library spark tpch
+	@scripts/run-tests engine library spark tpch
 
 .PHONY: engine-test
 engine-test: engine-debug ## the engine's tests (ctest, ASan + UBSan); T=regex picks some
