@@ -81,6 +81,11 @@ static inline bool finish(hly_u128 result, bool negative, int precision, hly_i12
 
 bool hly_decimal_rescale(hly_i128 in, int from_scale, int to_precision, int to_scale, hly_i128 *out) {
   hly_u128 x = magnitude(in);
+  if (to_scale > from_scale + 38) return x == 0 ? finish(x, false, to_precision, out) : false;
+  if (from_scale > to_scale + 38) {
+    // The scale of a product may be twice the largest. Half of 10^39 is more than 16 bytes hold: nothing rounds up.
+    return finish(0, false, to_precision, out);
+  }
   if (to_scale >= from_scale) {
     hly_u128 factor = (hly_u128)hly_pow10_i128[to_scale - from_scale];
     if (__builtin_mul_overflow(x, factor, &x)) return false;

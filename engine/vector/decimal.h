@@ -16,7 +16,7 @@ static inline bool hly_decimal_fits(hly_i128 x, int precision) {
   hly_i128 limit = hly_pow10_i128[precision];
   return x < limit && x > -limit;
 }
-// Changes scale with HALF_UP rounding; false on overflow of precision. Scales are 0..38.
+// Changes scale with HALF_UP rounding; false on overflow of precision. Scales are 0..76.
 bool hly_decimal_rescale(hly_i128 in, int from_scale, int to_precision, int to_scale, hly_i128 *out);
 // a * b exactly in 256 bits, then HALF_UP from scale `from` to scale `to`; false when |result| >=
 // 10^precision.
