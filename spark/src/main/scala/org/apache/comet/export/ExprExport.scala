@@ -98,6 +98,9 @@ object ExprExport {
             case Success(value) => out.setLiteral(value)
             case Failure(e) => out.setRefused(s"a constant of type ${l.dataType.sql} cannot be exported: ${e.getMessage}")
           }
+        // A constant of a known type; its value is there by the time a task is sent.
+        case s: execution.ScalarSubquery =>
+          out.setCls("ScalarSubquery").setLiteral(plan.Literal.newBuilder().setType(TypeExport.dataType(s.dataType)))
         case _ =>
           out.setCls(className(e))
           // The variables of a lambda function are no part of a row.

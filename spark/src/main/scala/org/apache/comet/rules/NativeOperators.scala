@@ -15,7 +15,10 @@ sealed trait InputNeed
 
 object InputNeed {
 
-  /** Worth it only over native batches: it does little to each row. */
+  /** Nothing to it but what is below: native batches. */
+  case object Batches extends InputNeed
+
+  /** Worth it only over native batches or a leaf that is to be turned into them: it does little to each row. */
   case object Native extends InputNeed
 
   /** Worth turning Spark's rows into columns for. */
@@ -27,17 +30,16 @@ object InputNeed {
  *
  * @param switches all must be on
  * @param refuse   what speaks against a node that the engine cannot know: it sees the message only
- * @param build    the native node over the given children. Over the node's own children it is what the engine is asked
- *                 about, so its message must not depend on anything but their output.
- * @param bindable false where nothing is left to ask the engine
+ * @param build    the native node over the given children; its message must not depend on anything of theirs but
+ *                 their output
+ * @param message what the engine is asked about; None where nothing is left to ask
  */
 final case class NativeOperator(
     switches: Seq[ConfEntry[Boolean]],
     need: InputNeed,
     refuse: () => Seq[String],
     build: Seq[SparkPlan] => SparkPlan,
-    message: () => Option[CometNativeExec],
-    bindable: Boolean = true
+    message: () => Option[CometNativeExec]
 ) {
   def reasons(conf: SQLConf): Seq[String] =
     switches.filterNot(_.get(conf)).map(s => s"${s.key} is false") ++ refuse()
@@ -92,11 +94,10 @@ object NativeOperators {
       Some(
         NativeOperator(
           Seq(CometConf.OP_COLLECT_LIMIT),
-          NativeInput,
+          InputNeed.Batches,
           () => Nil,
           k => CometCollectLimitExec(c, c.limit, c.offset, k.head),
-          () => None,
-          bindable = false
+          () => None
         )
       )
 

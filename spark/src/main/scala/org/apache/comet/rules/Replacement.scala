@@ -74,6 +74,7 @@ final class Replacement(conf: SQLConf) {
 
   /** Whether a Spark node's rows or columns may be turned into a native operator's input. */
   private def canFeed(input: SparkPlan, need: InputNeed): Boolean = need match {
+    case InputNeed.Batches => false
     case InputNeed.Native => convertibleLeaf(input)
     case InputNeed.Any => worthConverting(input)
   }

@@ -11,7 +11,7 @@ final case class Verdict(bound: Boolean, reasons: Seq[String], dispatched: Seq[S
 
 object Verdict {
   private val tag = TreeNodeTag[Verdict]("comet.verdict")
-  private val notes = TreeNodeTag[Seq[String]]("comet.notes")
+  private val left = TreeNodeTag[String]("comet.leftToSpark")
   private val consumer = TreeNodeTag[Boolean]("comet.nativeConsumer")
 
   val bound: Verdict = Verdict(bound = true, Nil, Nil)
@@ -22,18 +22,15 @@ object Verdict {
   /** Always in the place of an older one: a node that AQE kept carries what was true of an earlier plan. */
   def set(p: SparkPlan, verdict: Verdict): Unit = {
     p.setTagValue(tag, verdict)
-    p.unsetTagValue(notes)
+    p.unsetTagValue(left)
   }
 
-  /** Why a node that the engine can run was left to Spark all the same. */
-  def note(p: SparkPlan, reason: String): Unit = {
-    val before = p.getTagValue(notes).getOrElse(Nil)
-    if (!before.contains(reason)) p.setTagValue(notes, before :+ reason)
-  }
+  /** Why a node that the engine can run was left to Spark all the same; in the place of what was true before. */
+  def note(p: SparkPlan, reason: String): Unit = p.setTagValue(left, reason)
 
   /** Everything that speaks against a node. */
   def reasons(p: SparkPlan): Seq[String] =
-    of(p).toSeq.flatMap(_.reasons) ++ p.getTagValue(notes).getOrElse(Nil)
+    of(p).toSeq.flatMap(_.reasons) ++ p.getTagValue(left)
 
   /** On an exchange: whether the node that reads it can be native. */
   def setNativeConsumer(exchange: SparkPlan, native: Boolean): Unit = exchange.setTagValue(consumer, native)

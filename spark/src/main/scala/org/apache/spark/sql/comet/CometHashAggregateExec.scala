@@ -1,6 +1,6 @@
 package org.apache.spark.sql.comet
 
-import org.apache.spark.sql.catalyst.expressions.{Attribute, NamedExpression, SortOrder}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, NamedExpression, SortOrder}
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
@@ -22,6 +22,7 @@ case class CometHashAggregateExec(
 ) extends CometUnaryExec {
 
   override def output: Seq[Attribute] = resultExpressions.map(_.toAttribute)
+  override def producedAttributes: AttributeSet = original.producedAttributes
   override def outputOrdering: Seq[SortOrder] = Nil
   override def requiredChildOrdering: Seq[Seq[SortOrder]] = Seq(Nil)
 

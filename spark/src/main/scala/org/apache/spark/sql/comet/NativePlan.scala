@@ -26,7 +26,7 @@ private[comet] final class NativePlan(stage: StageSpec, task: Array[Byte], host:
     }
   }
 
-  private def call[T](atEnd: T)(body: Long => T): T = synchronized {
+  private def call[T](atEnd: => T)(body: Long => T): T = synchronized {
     if (handle == 0) atEnd
     else {
       running = true
