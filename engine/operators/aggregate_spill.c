@@ -45,14 +45,28 @@ void hly_agg_spill_close(hly_hash_aggregate *h) {
   while (h->spill) close_level(h);
 }
 
+// The rows that have not been given yet: those waiting, then those the scan has not reached.
+typedef struct walk {
+  uint32_t waiting, block, offset;
+} walk;
+
+enum { WALK = 64 };
+
+static uint32_t walk_rows(const hly_hash_aggregate *h, walk *w, uint8_t **rows) {
+  uint32_t n = 0;
+  for (; w->waiting < h->n_emit && n < WALK; w->waiting++) rows[n++] = h->emit_rows[w->waiting];
+  return n ? n : hly_row_store_scan(&h->table.store, &w->block, &w->offset, rows, WALK);
+}
+
 // Orders the rows by partition, in the array of slots: its contents are not needed any more, and it is longer
 // than the rows are many, so that spilling takes no memory.
 static void order_rows(hly_hash_aggregate *h, uint32_t level, uint64_t *starts) {
-  const hly_row_store *store = &h->table.store;
-  uint8_t *rows[64];
+  uint8_t *rows[WALK];
   uint64_t counts[HLY_AGG_PARTS] = {0};
-  uint32_t block = 0, offset = 0, n;
-  while ((n = hly_row_store_scan(store, &block, &offset, rows, 64)) > 0)
+  const walk begin = {h->next_emit, h->scan_block, h->scan_offset};
+  walk w = begin;
+  uint32_t n;
+  while ((n = walk_rows(h, &w, rows)) > 0)
     for (uint32_t i = 0; i < n; i++) counts[part_of(rows[i], level)]++;
   uint64_t next[HLY_AGG_PARTS];
   starts[0] = 0;
@@ -60,8 +74,8 @@ static void order_rows(hly_hash_aggregate *h, uint32_t level, uint64_t *starts) 
     next[p] = starts[p];
     starts[p + 1] = starts[p] + counts[p];
   }
-  block = offset = 0;
-  while ((n = hly_row_store_scan(store, &block, &offset, rows, 64)) > 0)
+  w = begin;
+  while ((n = walk_rows(h, &w, rows)) > 0)
     for (uint32_t i = 0; i < n; i++)
       h->table.slots[next[part_of(rows[i], level)]++] = (uint64_t)(uintptr_t)rows[i];
 }
@@ -92,7 +106,13 @@ hly_status hly_agg_flush(hly_hash_aggregate *h, uint32_t level) {
   h->op.metrics[HALLEY__METRIC__SPILL_BYTES] += (int64_t)(hly_spill_bytes(s->file) - s->counted);
   s->counted = hly_spill_bytes(s->file);
   hly_group_table_clear(&h->table);
+  hly_agg_emit_begin(h);
   return HLY_OK;
+}
+
+uint32_t hly_agg_next_level(const hly_hash_aggregate *h) {
+  if (!h->input_done || !h->spill) return 0;
+  return h->spill->level < MAX_LEVEL ? h->spill->level + 1 : UINT32_MAX;
 }
 
 // Room for reading one row back.

@@ -17,10 +17,13 @@ enum {
 
 static int64_t spill(void *arg, int64_t want) {
   hly_hash_aggregate *h = arg;
-  if (!h->spillable || h->n_keys == 0 || h->skipping || h->table.store.n_rows == 0) return 0;
+  uint32_t level = hly_agg_next_level(h);
+  if (!h->spillable || h->n_keys == 0 || h->skipping || h->table.store.n_rows == 0 || level == UINT32_MAX)
+    return 0;
   int64_t before = hly_reservation_bytes(h->reservation);
   h->spillable = false;
-  h->spill_status = hly_agg_flush(h, 0); // a failure leaves the table unusable: reported when we run again
+  h->spill_status =
+      hly_agg_flush(h, level); // a failure leaves the table unusable: reported when we run again
   if (h->spill_status != HLY_OK) return 0;
   h->spillable = true;
   return before - hly_reservation_bytes(h->reservation);
@@ -177,7 +180,7 @@ static hly_status consume(hly_hash_aggregate *h) {
     }
     if (st == HLY_OK && !h->skipping && h->n_keys && hardly_reduces(h)) h->skipping = full = true;
     if (st == HLY_OK && full) {
-      if (h->partial && !h->spill)
+      if (h->partial)
         h->phase = HLY_AGG_EMIT;
       else
         st = hly_agg_flush(h, 0);
@@ -190,8 +193,6 @@ static hly_status consume(hly_hash_aggregate *h) {
     h->n_taken = 0;
     return HLY_OK;
   }
-  int64_t peak = hly_reservation_peak(h->reservation);
-  if (peak > h->op.metrics[HALLEY__METRIC__PEAK_MEMORY]) h->op.metrics[HALLEY__METRIC__PEAK_MEMORY] = peak;
   if (h->spill) HLY_TRY(hly_agg_flush(h, 0));
   h->phase = HLY_AGG_EMIT;
   if (!h->spill) {
@@ -208,13 +209,19 @@ static hly_status consume(hly_hash_aggregate *h) {
 static hly_status next_aggregate(hly_op *op, hly_batch **out) {
   hly_hash_aggregate *h = (hly_hash_aggregate *)op;
   *out = NULL;
+  h->spillable = false;
+  HLY_TRY(h->spill_status);
   for (;;) {
     switch (h->phase) {
     case HLY_AGG_CONSUME: HLY_TRY(consume(h)); break;
     case HLY_AGG_EMIT: {
       HLY_TRY(hly_agg_emit_next(h, out));
-      if (*out) return HLY_OK;
+      if (*out) {
+        h->spillable = true; // until we are pulled again
+        return HLY_OK;
+      }
       hly_group_table_clear(&h->table);
+      hly_agg_emit_begin(h);
       if (!h->input_done) {
         h->phase = HLY_AGG_CONSUME;
         break;
@@ -222,7 +229,6 @@ static hly_status next_aggregate(hly_op *op, hly_batch **out) {
       bool more = false;
       if (h->spill) HLY_TRY(hly_agg_merge_next(h, &more));
       if (!more) h->phase = HLY_AGG_DONE;
-      hly_agg_emit_begin(h);
       break;
     }
     default: return HLY_OK;
@@ -265,6 +271,10 @@ static hly_status open_aggregate(hly_op *op, const Halley__TaskInput *task) {
 static void close_aggregate(hly_op *op) {
   hly_hash_aggregate *h = (hly_hash_aggregate *)op;
   h->spillable = false;
+  if (h->reservation) {
+    int64_t peak = hly_reservation_peak(h->reservation);
+    if (peak > op->metrics[HALLEY__METRIC__PEAK_MEMORY]) op->metrics[HALLEY__METRIC__PEAK_MEMORY] = peak;
+  }
   if (h->exprs) hly_exprs_close(h->exprs);
   if (h->results) hly_exprs_close(h->results);
   for (uint32_t c = 0; c < h->n_calls; c++) {

@@ -87,10 +87,13 @@ void hly_agg_emit_begin(hly_hash_aggregate *h);
 // Next batch of them; NULL: all are out.
 HLY_MUST_CHECK hly_status hly_agg_emit_next(hly_hash_aggregate *h, hly_batch **out);
 
-// Writes all groups to the current level (made when there is none at `level`) and empties the table.
+// Writes all groups that were not given yet to the current level (made when there is none at `level`) and
+// empties the table.
 HLY_MUST_CHECK hly_status hly_agg_flush(hly_hash_aggregate *h, uint32_t level);
 // After the input's end, with spilled groups: reads the next partition into the table. *more: there was one.
 HLY_MUST_CHECK hly_status hly_agg_merge_next(hly_hash_aggregate *h, bool *more);
+// The level for groups that leave the table now; UINT32_MAX: they cannot.
+uint32_t hly_agg_next_level(const hly_hash_aggregate *h);
 void hly_agg_spill_close(hly_hash_aggregate *h);
 
 #endif

@@ -210,7 +210,7 @@ static void add_lines(plan_run *r, const hly_batch *batch) {
   }
 }
 
-hly_status plan_drain(plan_run *r, const Halley__TaskInput *task) {
+static hly_status drain(plan_run *r, const Halley__TaskInput *task, bool ask) {
   hly_status st = hly_op_open(r->op, task);
   while (st == HLY_OK) {
     hly_batch *batch;
@@ -219,9 +219,18 @@ hly_status plan_drain(plan_run *r, const Halley__TaskInput *task) {
     assert_true(batch->n_sel > 0);
     assert_true(batch->n_sel <= r->ctx->batch_rows);
     add_lines(r, batch);
+    if (ask) hly_pool_spill(r->ctx->pool, INT64_MAX);
   }
   hly_op_close(r->op);
   return st;
+}
+
+hly_status plan_drain(plan_run *r, const Halley__TaskInput *task) {
+  return drain(r, task, false);
+}
+
+hly_status plan_drain_asking(plan_run *r, const Halley__TaskInput *task) {
+  return drain(r, task, true);
 }
 
 static int by_text(const void *a, const void *b) {
