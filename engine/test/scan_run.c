@@ -122,48 +122,95 @@ static void add_batch(scan_run *r, const hly_batch *batch) {
   hly_arena_destroy(arena);
 }
 
-hly_status scan_run_all(scan_run *r) {
+typedef struct built {
+  expr_builder b;
+  Halley__Plan plan;
+  Halley__ParquetScan scan;
+  Halley__TaskInput task;
+  const Halley__Expr *condition;
+} built;
+
+// Binds and runs a plan that is there; `silent`: rows are pulled but not looked at.
+static hly_status run_built(scan_run *r, built *x, bool silent) {
   test_host host;
   hly_ctx ctx;
   test_host_init(&host, -1);
-  test_ctx_init(&ctx, &host);
+  memset(&ctx, 0, sizeof ctx);
+  if (!silent) {
+    test_ctx_init(&ctx, &host);
+  } else {
+    ctx.host = &host.host;
+    ctx.batch_rows = 8192;
+  }
   if (r->host) ctx.host = r->host;
   if (r->batch_rows) ctx.batch_rows = r->batch_rows;
   hly_arena *arena = hly_arena_create();
-  hly_status st = HLY_NOMEM;
+  hly_status st = arena ? HLY_OK : HLY_NOMEM;
   hly_op *op = NULL;
-  if (arena) {
-    expr_builder b = {.arena = arena, .no_dispatch = !r->host};
-    Halley__Plan plan;
-    Halley__ParquetScan scan;
-    Halley__TaskInput task;
+  if (st == HLY_OK) {
     hly_binder binder = {.ctx = &ctx, .arena = arena};
-    if (build(r, &b, &plan, &scan, &task)) {
-      st = hly_op_bind(&binder, &plan, &op);
-      if (st == HLY_OK && r->filter) {
-        const Halley__Expr *condition = r->filter(&b, &op->output);
-        hly_exprs *filter;
-        st = hly_exprs_bind(&binder, 2, &condition, 1, &op->output, &filter);
-        if (st == HLY_OK) hly_parquet_scan_set_filter(op, filter);
-      }
-      if (st == HLY_REFUSED) snprintf(r->error.text, sizeof r->error.text, "%s", binder.reasons[0]);
-      if (st == HLY_OK) st = hly_op_open(op, &task);
-      for (hly_batch *batch; st == HLY_OK;) {
-        st = hly_op_next(op, &batch);
-        if (st != HLY_OK || !batch) break;
-        add_batch(r, batch);
-      }
+    st = hly_op_bind(&binder, &x->plan, &op);
+    if (st == HLY_OK && x->condition) {
+      hly_exprs *filter;
+      st = hly_exprs_bind(&binder, 2, &x->condition, 1, &op->output, &filter);
+      if (st == HLY_OK) hly_parquet_scan_set_filter(op, filter);
     }
-  }
-  if (op) {
-    hly_op_close(op);
-    memcpy(r->metrics, op->metrics, sizeof r->metrics);
+    if (st == HLY_REFUSED) snprintf(r->error.text, sizeof r->error.text, "%s", binder.reasons[0]);
+    bool opened = st == HLY_OK;
+    if (st == HLY_OK) st = hly_op_open(op, &x->task);
+    for (hly_batch *batch; st == HLY_OK;) {
+      st = hly_op_next(op, &batch);
+      if (st != HLY_OK || !batch) break;
+      if (!silent) add_batch(r, batch);
+    }
+    if (opened) hly_op_close(op);
+    if (op) memcpy(r->metrics, op->metrics, sizeof r->metrics);
   }
   if (st != HLY_OK && st != HLY_REFUSED) r->error = ctx.error;
   hly_arena_destroy(arena);
-  ctx.host = &host.host;
-  test_ctx_deinit(&ctx);
+  if (!silent) {
+    ctx.host = &host.host;
+    test_ctx_deinit(&ctx);
+  }
   return st;
+}
+
+static void build_all(scan_run *r, built *x) {
+  memset(x, 0, sizeof *x);
+  x->b = (expr_builder){.arena = hly_arena_create(), .no_dispatch = !r->host};
+  assert_non_null(x->b.arena);
+  assert_true(build(r, &x->b, &x->plan, &x->scan, &x->task));
+  if (!r->filter) return;
+  hly_field *fields = HLY_ARENA_NEW_N(x->b.arena, hly_field, x->plan.n_output + 1);
+  hly_schema files = test_schema(x->b.arena, r->schema);
+  memcpy(fields, files.fields, files.n_fields * sizeof *fields);
+  x->condition = r->filter(&x->b, &(hly_schema){.n_fields = files.n_fields, .fields = fields});
+}
+
+hly_status scan_run_all(scan_run *r) {
+  built x;
+  build_all(r, &x);
+  hly_status st = run_built(r, &x, false);
+  hly_arena_destroy(x.b.arena);
+  return st;
+}
+
+typedef struct failing {
+  scan_run *r;
+  built *x;
+} failing;
+
+static hly_status failing_body(void *arg) {
+  failing *f = arg;
+  return run_built(f->r, f->x, true);
+}
+
+void scan_run_failing_allocations(scan_run *r, int max) {
+  built x;
+  build_all(r, &x);
+  failing f = {r, &x};
+  test_failing_allocations(failing_body, &f, max);
+  hly_arena_destroy(x.b.arena);
 }
 
 void scan_run_deinit(scan_run *r) {

@@ -34,5 +34,7 @@ typedef struct scan_run {
 // Binds, opens, drains and closes. Lines written before an error stay.
 hly_status scan_run_all(scan_run *r);
 void scan_run_deinit(scan_run *r);
+// The same without text, with every allocation failing in its turn (fixture.h).
+void scan_run_failing_allocations(scan_run *r, int max);
 
 #endif

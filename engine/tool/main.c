@@ -13,6 +13,7 @@
 #include "expr/registry.h"
 #include "halley/halley.h"
 #include "memory/pool.h"
+#include "parquet/describe.h"
 #include "plan/message.h"
 #include "tool/host.h"
 #include "tool/print.h"
@@ -22,6 +23,8 @@ static const char usage[] =
     "           runs a plan that spark.comet.debug.savePlan.dir had saved and prints its rows;\n"
     "           --task   a TaskInput in a file of its own (PLAN is then a Stage)\n"
     "           --count  prints the number of rows only; --time adds wall time, metrics and peak memory\n"
+    "       halley parquet FILE\n"
+    "           schema, row groups, encodings, pages and statistics of a Parquet file\n"
     "       halley registry --json\n"
     "           what the engine can evaluate and run\n"
     "       halley version\n";
@@ -242,11 +245,18 @@ static int command_registry(void) {
   return st == HLY_OK ? 0 : fail("registry", &ctx.error);
 }
 
+static int command_parquet(const char *path) {
+  hly_ctx ctx = {0};
+  return hly_parquet_describe(&ctx, path, stdout) == HLY_OK ? 0 : fail(path, &ctx.error);
+}
+
 int main(int argc, char **argv) {
   const char *command = argc > 1 ? argv[1] : "help";
   int rc;
   if (!strcmp(command, "run"))
     rc = command_run(argc - 2, argv + 2);
+  else if (!strcmp(command, "parquet") && argc == 3)
+    rc = command_parquet(argv[2]);
   else if (!strcmp(command, "registry") && argc == 3 && !strcmp(argv[2], "--json"))
     rc = command_registry();
   else if (!strcmp(command, "version")) {
