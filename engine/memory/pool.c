@@ -216,6 +216,7 @@ void hly_reservation_destroy(hly_reservation *r) {
 hly_status hly_reservation_grow(hly_reservation *r, int64_t n_bytes) {
   hly_pool *pool = r->pool;
   hly_status st = HLY_OK;
+  if (n_bytes <= 0) return HLY_OK; // nothing to refuse, whatever the debt
   pthread_mutex_lock(&pool->mutex);
   if (need(pool) + n_bytes > pool->granted) {
     r->pinned++;

@@ -109,6 +109,7 @@ static void working_bytes_are_never_refused(void **state) {
   assert_int_equal(host.granted, 2 * MB);
   asked[0] = 0;
   assert_int_equal(hly_reservation_grow(a.r, 1), HLY_DENIED);
+  assert_int_equal(hly_reservation_grow(a.r, 0), HLY_OK);
   hly_reservation_force(a.r, 10);
   host.limit = 20 * MB;
   assert_int_equal(hly_reservation_grow(a.r, 1), HLY_OK); // the debt is paid with it
