@@ -1,9 +1,10 @@
 package org.apache.spark.sql.comet
 
 import java.util.concurrent.{CountDownLatch, TimeUnit}
-import java.util.concurrent.atomic.AtomicInteger
+import java.util.concurrent.atomic.{AtomicInteger, AtomicLong}
 
-import org.apache.spark.SparkArithmeticException
+import org.apache.spark.{SparkArithmeticException, TaskContext}
+import org.apache.spark.memory.MemoryConsumer
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.catalyst.{InternalRow}
@@ -11,6 +12,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.codegen.CodegenFallback
 import org.apache.spark.sql.execution.{FilterExec, ProjectExec, SparkPlan}
 import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.UTF8String
 
 import org.apache.comet.{CometTestBase, Native}
 
@@ -126,6 +128,30 @@ class DispatchSuite extends CometTestBase {
   // ---- what happens in the middle of an upcall
 
 
+  private def sorted(child: SparkPlan): CometSortExec = {
+    val order = Seq(SortOrder(child.output.head, Descending))
+    CometSortExec(org.apache.spark.sql.execution.SortExec(order, global = false, child), order, child)
+  }
+
+  test("Spark asks for the sort's memory while an upcall of its plan runs") {
+    val n = 200000
+    val input = RowsExec(
+      RowsExec.attributes(StructType.fromDDL("i INT, s STRING")),
+      1,
+      _ =>
+        Iterator.tabulate(n) { i =>
+          if (i == n / 2) DispatchSuite.takeEverything()
+          InternalRow(i * 7 % n, UTF8String.fromString("some text that is not inline"))
+        }
+    )
+    DispatchSuite.spilledFor.set(0)
+    val node = sorted(input)
+    val answer = NativeStage.rowRDD(node).map(_.getInt(0)).collect()
+    assert(answer.toSeq == (0 until n).reverse)
+    assert(DispatchSuite.spilledFor.get > 0)
+    assert(node.metrics("spillSize").value > 0)
+  }
+
   // ---- killed tasks
 
   private def killed(name: String)(node: => SparkPlan): Unit = test(s"a task killed $name leaves nothing") {
@@ -172,12 +198,29 @@ class DispatchSuite extends CometTestBase {
     val input = endless(i => if (i == 20000) Opaque.entered.incrementAndGet())
     filter(input, LessThan(input.output.head, Literal(-1)))
   }
+
+  killed("while it sorts")(sorted(endless(i => if (i == 100000) Opaque.entered.incrementAndGet())))
 }
 
 object DispatchSuite {
+  val spilledFor = new AtomicLong
+
   def pause(): Unit = {
     Opaque.entered.incrementAndGet()
     Opaque.latch.await(30, TimeUnit.SECONDS)
     Thread.sleep(100)
+  }
+
+  /** Acquires all of the task's memory, as another operator of the same task may. */
+  def takeEverything(): Unit = {
+    val manager = TaskContext.get().taskMemoryManager()
+    val consumer = new MemoryConsumer(manager, manager.getTungstenMemoryMode) {
+      override def spill(size: Long, trigger: MemoryConsumer): Long = 0L
+    }
+    val native = CometTaskMemory.of(TaskContext.get())
+    val before = native.getUsed
+    val got = consumer.acquireMemory(2L << 30)
+    spilledFor.set(before - native.getUsed)
+    consumer.freeMemory(got)
   }
 }
