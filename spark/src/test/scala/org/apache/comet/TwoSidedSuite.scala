@@ -57,14 +57,11 @@ class TwoSidedSuite extends CometTestBase {
   }
 
   private def run(query: TwoSidedStatement): Unit = {
-    def once(enabled: Boolean) =
-      withSQLConf("spark.comet.enabled" -> enabled.toString)(Answer.of(sql(query.sql)))
     def loose(answer: Answer): Answer = answer match {
       case rows: Rows if query.ignoreOrder => rows.copy(ordered = false)
       case other => other
     }
-    val (expected, _) = once(enabled = false)
-    val (actual, plan) = once(enabled = true)
+    val Outcomes(expected, actual, plan) = outcomes(sql(query.sql))
     Answer.difference(loose(expected), loose(actual)).foreach { text =>
       fail(s"$text\n${query.sql}\nHalley's plan:\n${plan.fold("(none)")(_.toString)}")
     }
