@@ -240,6 +240,9 @@ hly_status hly_bind_pmod(hly_binder *b, const hly_fn_call *call, hly_kernel *out
   hly_arith_mode mode;
   HLY_TRY(hly_arith_bind_mode(b, call, "evalContext.evalMode", &mode));
   if (mode.try_) return hly_bind_refuse(b, "%s: mode TRY has no native form", call->cls);
+  // The sum of divisor and remainder may have more digits than the result's type, whose overflow counts.
+  if (call->type->kind == HLY_DECIMAL || call->arg_types[0]->kind == HLY_DECIMAL)
+    return hly_bind_refuse(b, "%s: decimals have no native form", call->cls);
   return bind_division(b, call, HLY_ARITH_PMOD, NULL, NULL, out);
 }
 
