@@ -22,9 +22,9 @@ QUERY = "SELECT sum(l_extendedprice) AS s FROM {lineitem} WHERE l_quantity < 24"
 TIME = re.compile(r"rows in ([0-9.]+) ms")
 
 
-def save_plan(data, jar, folder):
+def save_plan(data, jar, folder, conf):
     """(plan file of the stage that scans, the query's answer)."""
-    with Engine("halley", data, jar=jar) as halley:
+    with Engine("halley", data, jar=jar, conf=conf) as halley:
         halley.configure({
             "spark.comet.debug.savePlan.dir": str(folder),
             # One task reads the whole file.
@@ -78,6 +78,7 @@ def main():
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--jar", default="dist/halley-spark4.1_2.13.jar")
     parser.add_argument("--tool", default="build/release/halley")
+    parser.add_argument("--conf", action="append", default=[], help="key=value for Spark")
     parser.add_argument("--limit", type=float, help="fail where Halley takes more than this many times DuckDB's time")
     arguments = parser.parse_args()
     tool = Path(arguments.tool).resolve()
@@ -87,7 +88,7 @@ def main():
 
     tpch_data.say("planning in Spark")
     with tempfile.TemporaryDirectory(prefix="halley-bench-") as folder:
-        plan, spark_answer = save_plan(data, arguments.jar, Path(folder))
+        plan, spark_answer = save_plan(data, arguments.jar, Path(folder), dict(c.split("=", 1) for c in arguments.conf))
         tpch_data.say(f"{arguments.runs} runs each at scale {arguments.scale:g}")
         halley, details = run_halley(tool, plan, arguments.runs + 1)
     duckdb, duckdb_answer = run_duckdb(data, arguments.runs + 1)
