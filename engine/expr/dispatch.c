@@ -122,8 +122,8 @@ static hly_status run_site(hly_exprs *p, site *s, hly_rows rows, uint32_t *n_ok)
     HLY_TRY(
         hly_unsafe_row_encode(ctx, &view, s->cols, s->n_cols, from, MAX_CALL_BYTES, &s->rows, &n_encoded));
     for (uint32_t at = 0; at < n_encoded;) {
-      uint32_t n_done;
-      int64_t error;
+      uint32_t n_done = 0;
+      int64_t error = 0;
       HLY_TRY(call_host(p, s, at, n_encoded - at, *n_ok == 0, &n_done, &error));
       *n_ok += n_done;
       at += n_done;

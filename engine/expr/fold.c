@@ -56,7 +56,7 @@ hly_status hly_node_fold(hly_exprs *p, uint32_t id) {
   p->n_declined = 0;
   if (st == HLY_OK) st = hly_node_call(p, n, (hly_rows){.n = 1, .n_sel = 1}, 1, &result);
   if (st == HLY_OK && p->n_declined == 0) {
-    const hly_literal *lit;
+    const hly_literal *lit = NULL;
     st = literal_of(p, n, &result.arg, &lit);
     if (st == HLY_OK) {
       n->kind = NODE_CONST;

@@ -48,8 +48,8 @@ static void range(int32_t position, int32_t length, int64_t n_chars, int64_t *fr
   *until = end;
 }
 
-// The bytes of the range. A character that the string's end cuts short ends with it: there Spark reads whatever bytes
-// follow the string in memory, which is nothing to be equal to.
+// The bytes of the range. A character that the string's end cuts short ends with it: there Spark reads
+// whatever bytes follow the string in memory, which is nothing to be equal to.
 static void slice_chars(const uint8_t *s, uint32_t n, int32_t position, int32_t length, uint32_t *at,
                         uint32_t *size) {
   int64_t from, until;

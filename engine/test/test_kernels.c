@@ -8,6 +8,7 @@
 #include "expr/expr.h"
 #include "expr_build.h"
 #include "fixture.h"
+#include "functions/string_find.h"
 #include "vector/decimal.h"
 #include "vector/str.h"
 
@@ -384,6 +385,25 @@ static void test_like(void **state) {
   assert_true(n_exact > 2200); // the rest is invalid UTF-8 under an underscore
 }
 
+// Needles of every length at every place, in strings that end where their allocation does.
+static void test_find(void **state) {
+  static const hly_find_fn all[HLY_N_CPU] = {hly_find_baseline, hly_find_v3, hly_find_v4};
+  rng = 31337;
+  for (int level = 0; level <= (int)hly_cpu_best(); level++)
+    for (uint32_t n = 0; n < 140; n += 1 + n / 40)
+      for (int k = 0; k < 40; k++) {
+        uint8_t *s = malloc(n ? n : 1), needle[8];
+        for (uint32_t i = 0; i < n; i++) s[i] = (uint8_t)('a' + (rnd() >> 30) % 2);
+        uint32_t m = (uint32_t)(rnd() >> 30) % 8, want = UINT32_MAX;
+        for (uint32_t i = 0; i < m; i++) needle[i] = (uint8_t)('a' + (rnd() >> 30) % 2);
+        for (uint32_t i = 0; i + m <= n && want == UINT32_MAX; i++)
+          if (!m || memcmp(s + i, needle, m) == 0) want = i;
+        const uint8_t *got = all[level](s, n, needle, m);
+        assert_int_equal(got ? (uint32_t)(got - s) : UINT32_MAX, want);
+        free(s);
+      }
+}
+
 static void test_needles(void **state) {
   static const struct {
     const char *s, *needle;
@@ -428,6 +448,7 @@ int main(void) {
       cmocka_unit_test(test_comparisons), cmocka_unit_test(test_mixed_decimals),
       cmocka_unit_test(test_in),          cmocka_unit_test(test_substring),
       cmocka_unit_test(test_like),        cmocka_unit_test(test_needles),
+      cmocka_unit_test(test_find),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
