@@ -57,10 +57,10 @@ static bool find_decimal(const hly_pq_element *e, const hly_type *type, hly_pq_c
   }
 }
 
-static void rebase_micros(hly_pq_convert *c, hly_pq_rebase mode, int64_t offset, const char *unknown_zone) {
+static void rebase_micros(hly_pq_convert *c, hly_pq_rebase mode, const hly_pq_rebase_spec *spec) {
   c->rebase = mode;
-  c->offset = offset;
-  c->unknown_zone = unknown_zone;
+  c->zone = spec->zone;
+  c->unknown_zone = spec->unknown_zone;
 }
 
 bool hly_pq_convert_find(const hly_pq_element *e, const hly_type *type, const hly_pq_rebase_spec *rebase,
@@ -115,8 +115,7 @@ bool hly_pq_convert_find(const hly_pq_element *e, const hly_type *type, const hl
     case HLY_TIMESTAMP_NTZ:
       good = a->kind == HLY_PQ_TIMESTAMP && a->unit != HLY_PQ_NANOS;
       if (a->unit == HLY_PQ_MILLIS) c.kind = HLY_PQ_MILLIS_TO_MICROS;
-      if (type->kind == HLY_TIMESTAMP)
-        rebase_micros(&c, rebase->datetime, rebase->datetime_offset, rebase->datetime_unknown_zone);
+      if (type->kind == HLY_TIMESTAMP) rebase_micros(&c, rebase->datetime, rebase);
       break;
     case HLY_TIME:
       good = true;
@@ -129,8 +128,7 @@ bool hly_pq_convert_find(const hly_pq_element *e, const hly_type *type, const hl
     good = type->kind == HLY_TIMESTAMP || type->kind == HLY_TIMESTAMP_NTZ;
     c.kind = HLY_PQ_INT96_TO_MICROS;
     c.int96 = true;
-    if (type->kind == HLY_TIMESTAMP)
-      rebase_micros(&c, rebase->int96, rebase->int96_offset, rebase->int96_unknown_zone);
+    if (type->kind == HLY_TIMESTAMP) rebase_micros(&c, rebase->int96, rebase);
     break;
   case HLY_PQ_FLOAT:
     good = type->kind == HLY_FLOAT || type->kind == HLY_DOUBLE;
@@ -224,7 +222,7 @@ static hly_pq_convert_error rebase_timestamps(const hly_pq_convert *c, uint32_t 
   if (!ancient) return HLY_PQ_CONVERT_OK;
   if (c->rebase == HLY_PQ_REBASE_EXCEPTION) return HLY_PQ_CONVERT_ANCIENT;
   if (c->unknown_zone) return HLY_PQ_CONVERT_UNKNOWN_ZONE;
-  for (uint32_t i = 0; i < n; i++) micros[i] = hly_pq_rebase_micros(micros[i], c->offset);
+  for (uint32_t i = 0; i < n; i++) micros[i] = hly_pq_rebase_micros(c->zone, micros[i]);
   return HLY_PQ_CONVERT_OK;
 }
 

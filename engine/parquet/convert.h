@@ -13,9 +13,9 @@
 
 typedef struct hly_pq_rebase_spec {
   hly_pq_rebase datetime, int96;
-  int64_t datetime_offset, int96_offset; // of the zones, for LEGACY
-  // Zones for which LEGACY timestamps cannot be rebased (then ancient ones are an error); NULL: can.
-  const char *datetime_unknown_zone, *int96_unknown_zone;
+  const hly_pq_rebase_zone *zone; // for LEGACY; borrowed
+  // A zone for which LEGACY timestamps cannot be rebased (then ancient ones are an error); NULL: can.
+  const char *unknown_zone;
 } hly_pq_rebase_spec;
 
 typedef enum hly_pq_convert_kind {
@@ -48,7 +48,7 @@ typedef struct hly_pq_convert {
   uint8_t scale_up;
   uint8_t precision; // of a decimal result, 0: none
   uint8_t stored_size, value_size;
-  int64_t offset; // of the zone, for rebased micros
+  const hly_pq_rebase_zone *zone; // for rebased micros
   const char *unknown_zone;
 } hly_pq_convert;
 

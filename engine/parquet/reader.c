@@ -22,17 +22,16 @@ static hly_pq_rebase file_rebase_mode(const hly_pq_metadata *m, const char *mode
                                                                                 : HLY_PQ_REBASE_CORRECTED;
 }
 
-static hly_pq_rebase_spec rebase_spec(const hly_pq_metadata *m, const hly_pq_request *request) {
-  hly_pq_rebase_spec s = {
-      .datetime = file_rebase_mode(m, request->datetime_rebase, "3.0.0", "org.apache.spark.legacyDateTime"),
-      .int96 = file_rebase_mode(m, request->int96_rebase, "3.1.0", "org.apache.spark.legacyINT96")};
+static hly_pq_rebase_spec rebase_spec(hly_pq_reader *r) {
+  const hly_pq_metadata *m = r->metadata;
+  const hly_pq_request *request = r->request;
   const char *zone = hly_pq_footer_key(m, "org.apache.spark.timeZone");
   if (!zone) zone = request->time_zone && request->time_zone[0] ? request->time_zone : "UTC";
-  int64_t offset;
-  bool known = hly_pq_rebase_zone_offset(zone, &offset);
-  s.datetime_offset = s.int96_offset = offset;
-  s.datetime_unknown_zone = s.int96_unknown_zone = known ? NULL : zone;
-  return s;
+  return (hly_pq_rebase_spec){
+      .datetime = file_rebase_mode(m, request->datetime_rebase, "3.0.0", "org.apache.spark.legacyDateTime"),
+      .int96 = file_rebase_mode(m, request->int96_rebase, "3.1.0", "org.apache.spark.legacyINT96"),
+      .zone = &r->zone,
+      .unknown_zone = hly_pq_rebase_zone_find(zone, &r->zone) ? NULL : zone};
 }
 
 static hly_status open_file(hly_pq_reader *r) {
@@ -48,7 +47,7 @@ static hly_status open_file(hly_pq_reader *r) {
     return hly_ctx_nomem(r->ctx, (int64_t)(n * sizeof *r->columns));
   HLY_TRY(hly_pq_footer_read(r->file, r->arena, &r->metadata));
   HLY_TRY(hly_pq_schema_match(r->file, r->metadata, r->request, elements));
-  hly_pq_rebase_spec rebase = rebase_spec(r->metadata, r->request);
+  hly_pq_rebase_spec rebase = rebase_spec(r);
   for (uint32_t i = 0; i < n; i++) {
     const hly_field *field = &r->request->fields[i];
     hly_pq_source *s = &r->sources[i];

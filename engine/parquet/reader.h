@@ -19,7 +19,8 @@ typedef struct hly_pq_reader {
   bool *started;          // one a field: the row group's chunk is open
   int64_t *unread;        // one a field: rows to skip once the chunk is open
   hly_pq_codec_state codecs;
-  int64_t start, length; // the split
+  hly_pq_rebase_zone zone; // of legacy timestamps
+  int64_t start, length;   // the split
   uint32_t next_row_group;
   const hly_pq_row_group *row_group;
   int64_t rows_left; // of the row group; the caller counts

@@ -41,42 +41,75 @@ int32_t hly_pq_rebase_days(int32_t days) {
   return (int32_t)rebase_days(days);
 }
 
-int64_t hly_pq_rebase_micros(int64_t micros, int64_t offset_micros) {
+// Local times of the hybrid calendar as if the zone were UTC.
+static int64_t rebase_local(int64_t micros) {
   const int64_t day = 86400000000ll;
-  if (micros >= HLY_PQ_LAST_SWITCH_MICROS) return micros;
-  __int128 local = (__int128)micros + offset_micros;
-  int64_t days = (int64_t)(local / day);
-  int64_t rest = (int64_t)(local % day);
+  int64_t days = micros / day, rest = micros % day;
   if (rest < 0) {
     days--;
     rest += day;
   }
-  return (int64_t)((__int128)rebase_days(days) * day + rest - offset_micros);
+  return rebase_days(days) * day + rest;
 }
 
-static bool two_digits(const char **p, int *out) {
-  if ((*p)[0] < '0' || (*p)[0] > '9' || (*p)[1] < '0' || (*p)[1] > '9') return false;
-  *out = ((*p)[0] - '0') * 10 + (*p)[1] - '0';
-  *p += 2;
+int64_t hly_pq_rebase_micros(const hly_pq_rebase_zone *zone, int64_t micros) {
+  const int64_t second = 1000000;
+  if (micros >= HLY_PQ_LAST_SWITCH_MICROS) return micros;
+  for (int i = zone->n_changes; i-- > 0;)
+    if (micros >= zone->changes[i].when * second) return micros + zone->changes[i].by * second;
+  // The old calendar takes the zone's raw offset for such times, the new one its local mean time. Before the Common
+  // Era Spark asks the JVM's time zones instead of its table, which differ by seconds in a few zones.
+  return rebase_local(micros - zone->raw * second) + (zone->raw + zone->mean) * second;
+}
+
+static const hly_pq_rebase_zone zones[] = {
+#define X(name, raw, mean, n, w1, b1, w2, b2, w3, b3) {name, raw, mean, n, {{w1, b1}, {w2, b2}, {w3, b3}}},
+#include "parquet/rebase_zones.def"
+#undef X
+};
+
+// "GMT+h", "GMT+hh", "GMT+hh:mm", "GMT+hhmm": the custom names of java.util.TimeZone. False when `p` (after
+// "GMT") is none.
+static bool custom_offset(const char *p, int32_t *seconds) {
+  int sign = *p == '+' ? 1 : *p == '-' ? -1 : 0, digits[4], n = 0, hours, minutes = 0;
+  if (!sign) return false;
+  p++;
+  while (*p >= '0' && *p <= '9' && n < 4) digits[n++] = *p++ - '0';
+  if (n == 0 || (n == 3 && *p)) return false;
+  hours = n <= 2 ? (n == 1 ? digits[0] : digits[0] * 10 + digits[1])
+                 : (n == 3 ? digits[0] : digits[0] * 10 + digits[1]);
+  if (n > 2) minutes = digits[n - 2] * 10 + digits[n - 1];
+  if (*p == ':' && n <= 2) {
+    if (p[1] < '0' || p[1] > '9' || p[2] < '0' || p[2] > '9') return false;
+    minutes = (p[1] - '0') * 10 + p[2] - '0';
+    p += 3;
+  }
+  if (*p || hours > 23 || minutes > 59) return false;
+  *seconds = sign * (hours * 60 + minutes) * 60;
   return true;
 }
 
-bool hly_pq_rebase_zone_offset(const char *zone, int64_t *offset_micros) {
-  static const char *const utc[] = {"UTC",       "GMT",      "Z",         "UCT",           "Zulu",
-                                    "Etc/UTC",   "Etc/GMT",  "Etc/UCT",   "Etc/Zulu",      "Universal",
-                                    "GMT0",      "Etc/GMT0", "Etc/GMT+0", "Etc/Universal", "Etc/Greenwich",
-                                    "Greenwich", "Etc/GMT-0"};
-  *offset_micros = 0;
-  for (size_t i = 0; i < sizeof utc / sizeof *utc; i++)
-    if (strcmp(zone, utc[i]) == 0) return true;
-  const char *p = zone;
-  if (strncmp(p, "GMT", 3) == 0 || strncmp(p, "UTC", 3) == 0) p += 3;
-  if (*p != '+' && *p != '-') return false;
-  int sign = *p++ == '-' ? -1 : 1, hours, minutes = 0, seconds = 0;
-  if (!two_digits(&p, &hours)) return false;
-  if (*p == ':' && (p++, !two_digits(&p, &minutes))) return false;
-  if (*p == ':' && (p++, !two_digits(&p, &seconds))) return false;
-  if (*p || hours > 18 || minutes > 59 || seconds > 59) return false;
-  *offset_micros = sign * ((hours * 60 + minutes) * 60 + seconds) * 1000000ll;
-  return true;
+bool hly_pq_rebase_zone_find(const char *name, hly_pq_rebase_zone *out) {
+  size_t low = 0, high = sizeof zones / sizeof *zones;
+  while (low < high) {
+    size_t middle = (low + high) / 2;
+    int c = strcmp(name, zones[middle].name);
+    if (c == 0) {
+      *out = zones[middle];
+      return true;
+    }
+    if (c < 0)
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  *out = (hly_pq_rebase_zone){.name = "GMT"};
+  int32_t seconds;
+  if (strncmp(name, "GMT", 3) == 0 && custom_offset(name + 3, &seconds)) {
+    out->raw = -seconds;
+    return true;
+  }
+  // "+01:00", "UTC+1" and the like are no names of a TimeZone, and so GMT.
+  return name[0] == '+' || name[0] == '-' || strncmp(name, "UTC", 3) == 0 || strncmp(name, "GMT", 3) == 0 ||
+         strncmp(name, "UT+", 3) == 0 || strncmp(name, "UT-", 3) == 0 || strcmp(name, "Z") == 0;
 }

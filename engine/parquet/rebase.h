@@ -19,9 +19,20 @@ typedef enum hly_pq_rebase {
 
 int32_t hly_pq_rebase_days(int32_t days);
 
-// Time zones by what the rebase needs of them: the offset from UTC, which must be the same for all times.
-// False for zones with transitions or with a local mean time before 1900.
-bool hly_pq_rebase_zone_offset(const char *zone, int64_t *offset_micros);
-int64_t hly_pq_rebase_micros(int64_t micros, int64_t offset_micros);
+// A time zone by what the rebase needs of it.
+typedef struct hly_pq_rebase_zone {
+  const char *name;
+  int32_t raw, mean; // seconds: see rebase_zones.def
+  int32_t n_changes;
+  struct {
+    int64_t when;
+    int64_t by;
+  } changes[3];
+} hly_pq_rebase_zone;
+
+// The zone of a name as java.util.TimeZone takes it (what it does not know is GMT). False for names that it
+// may know and the table does not.
+bool hly_pq_rebase_zone_find(const char *name, hly_pq_rebase_zone *out);
+int64_t hly_pq_rebase_micros(const hly_pq_rebase_zone *zone, int64_t micros);
 
 #endif
