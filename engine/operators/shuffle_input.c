@@ -119,5 +119,6 @@ static const hly_op_class CLASS = {
 };
 
 hly_status hly_shuffle_input_bind(hly_binder *b, const Halley__Plan *plan, hly_op **out) {
-  return hly_op_create(b, plan, &CLASS, sizeof(shuffle_input), 0, out);
+  HLY_TRY(hly_op_create(b, plan, &CLASS, sizeof(shuffle_input), 0, out));
+  return hly_block_bind(b, &(*out)->output);
 }

@@ -466,6 +466,7 @@ hly_status hly_shuffle_write_bind(hly_binder *b, const Halley__Plan *plan, hly_o
   }
   HLY_TRY(hly_op_create(b, plan, &CLASS, sizeof(shuffle_write), 1, out));
   shuffle_write *w = (shuffle_write *)*out;
+  HLY_TRY(hly_block_bind(b, &w->op.inputs[0]->output));
   HLY_TRY(hly_partitioner_bind(b, plan->id, m, &w->op.inputs[0]->output, &w->partitioner));
   w->n_partitions = hly_partitioner_count(w->partitioner);
   w->codec = m->codec;

@@ -27,7 +27,7 @@
 #ifndef HLY_SHUFFLE_BLOCK_H
 #define HLY_SHUFFLE_BLOCK_H
 
-#include "plan.pb-c.h"
+#include "plan/binder.h"
 #include "vector/batch.h"
 
 enum {
@@ -57,6 +57,9 @@ HLY_MUST_CHECK hly_status hly_block_write(hly_block_writer *w, const hly_segment
                                           size_t *n_bytes, size_t *n_raw);
 // Bytes that the writer's own buffers hold.
 size_t hly_block_writer_bytes(const hly_block_writer *w);
+
+// Whether every type of the schema can be written; HLY_REFUSED with the reason otherwise.
+HLY_MUST_CHECK hly_status hly_block_bind(hly_binder *b, const hly_schema *schema);
 
 typedef struct hly_block_reader hly_block_reader;
 HLY_MUST_CHECK hly_status hly_block_reader_create(hly_ctx *ctx, const hly_schema *schema,

@@ -276,9 +276,11 @@ static hly_status read_flat_after(cursor *c, const hly_type *type, hly_vector *v
   HLY_TRY(read_validity(c, v, n, h->flags));
   switch (type->phys) {
   case HLY_PHYS_STR:
+    NEED(c, n <= c->end - c->at, "more strings than bytes"); // before memory is asked for them
     HLY_TRY(new_values(c, v, (size_t)n * sizeof(hly_str)));
     return read_strings(c, v, n, h->width, 1, 0);
   case HLY_PHYS_VARIANT: {
+    NEED(c, n <= c->end - c->at, "more values than bytes");
     HLY_TRY(new_values(c, v, (size_t)n * 2 * sizeof(hly_str)));
     HLY_TRY(read_strings(c, v, n, h->width, 2, 0));
     size_t at;

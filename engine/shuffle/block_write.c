@@ -33,6 +33,24 @@ struct hly_block_writer {
   uint32_t cap_codes;
 };
 
+static bool is_writable(const hly_type *type) {
+  if (type->kind == HLY_OTHER) return false;
+  for (uint32_t i = 0; i < type->n_fields; i++) {
+    if (!is_writable(type->fields[i].type)) return false;
+  }
+  return true;
+}
+
+hly_status hly_block_bind(hly_binder *b, const hly_schema *schema) {
+  for (uint32_t i = 0; i < schema->n_fields; i++) {
+    if (is_writable(schema->fields[i].type)) continue;
+    char name[128];
+    return hly_bind_refuse(b, "a column of type %s in a shuffle",
+                           hly_type_print(schema->fields[i].type, name, sizeof name));
+  }
+  return HLY_OK;
+}
+
 hly_status hly_block_writer_create(hly_ctx *ctx, const hly_schema *schema, Halley__Codec codec, int level,
                                    hly_block_writer **out) {
   *out = NULL;
