@@ -437,8 +437,7 @@ object CometConf {
     "spark.comet.shuffle.native.partitioning.roundrobin.enabled",
     Shuffle,
     false,
-    "Shuffle round-robin natively.",
-    works = false,
+    "Shuffle round-robin natively. Rows go by a hash of their columns, to other partitions than Spark's.",
     older = Seq("spark.comet.native.shuffle.partitioning.roundrobin.enabled")
   )
   val SHUFFLE_ROUND_ROBIN_COLUMNS = add(
@@ -447,7 +446,6 @@ object CometConf {
     Int,
     0,
     "How many columns a native round-robin shuffle looks at; 0: all.",
-    works = false,
     older = Seq("spark.comet.native.shuffle.partitioning.roundrobin.maxHashColumns")
   )
   val SHUFFLE_ROUND_ROBIN_POSITIONAL = ignored(
