@@ -4,6 +4,7 @@ import java.io.File
 import java.nio.file.Files
 
 import org.apache.spark.sql.classic.{DataFrame, SparkSession}
+import org.apache.spark.sql.comet.CometTaskMemory
 import org.apache.spark.sql.execution.SparkPlan
 import org.scalatest.BeforeAndAfterAll
 import org.scalatest.funsuite.AnyFunSuite
@@ -106,6 +107,8 @@ abstract class CometTestBase extends AnyFunSuite with BeforeAndAfterAll {
     try {
       spark.catalog.clearCache()
       assert(leftMemory() == 0, "bytes of native memory were left behind")
+      assert(CometTaskMemory.bufferBytes.get == 0, "buffers of tasks were left behind")
+      assert(CometTaskMemory.leakedBytes.get == 0, "reservations outlived their task")
       assert(leftFiles().isEmpty, "temporary files were left behind")
     } finally super.afterAll()
 

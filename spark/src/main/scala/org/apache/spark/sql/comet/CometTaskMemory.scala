@@ -93,17 +93,17 @@ private[comet] final class CometTaskMemory(manager: TaskMemoryManager)
   }
 }
 
-private[comet] object CometTaskMemory {
+object CometTaskMemory {
   private val tasks = new ConcurrentHashMap[Long, CometTaskMemory]
 
   /** Bytes that were still reserved when their task ended, in this process. Anything but zero is a fault. */
   val leakedBytes = new AtomicLong
 
-  /** Bytes in [[CometTaskMemory.Buffer]]s now, in this process. */
+  /** Bytes in buffers of the JVM's side now, in this process. */
   val bufferBytes = new AtomicLong
 
   /** The memory of the running task. */
-  def of(context: TaskContext): CometTaskMemory = {
+  private[comet] def of(context: TaskContext): CometTaskMemory = {
     val attempt = context.taskAttemptId()
     val existing = tasks.get(attempt)
     if (existing != null) existing
