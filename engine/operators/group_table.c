@@ -6,9 +6,12 @@
 
 enum {
   FIRST_SLOTS = 1024,
-  CHUNK = 1024,        // keys laid out at a time
-  BIG_TABLE = 1 << 15, // slots from which misses of the cache are worth prefetching for
-  MAX_CODES = 1024,    // combinations of dictionary codes that are looked up once a batch
+  CHUNK = 1024, // keys laid out at a time
+  LEAST_BYTES =
+      256 << 10,         // of rows that are never refused, so that what leaves early has a size worth sending
+  LEAST_SLOTS = 1 << 13, // and as many slots
+  BIG_TABLE = 1 << 15,   // slots from which misses of the cache are worth prefetching for
+  MAX_CODES = 1024,      // combinations of dictionary codes that are looked up once a batch
 };
 
 #define SLOT_ROW(slot) ((uint8_t *)(uintptr_t)((slot)&0xffffffffffffull))
@@ -24,6 +27,7 @@ hly_status hly_group_table_init(hly_group_table *t, hly_ctx *ctx, const hly_row_
                                 hly_reservation *reservation) {
   *t = (hly_group_table){.ctx = ctx, .layout = layout, .reservation = reservation};
   hly_row_store_init(&t->store, ctx, layout, reservation);
+  t->store.floor = LEAST_BYTES;
   t->slots = hly_calloc(FIRST_SLOTS, sizeof *t->slots);
   HLY_CHECK_MEM(ctx, t->slots, FIRST_SLOTS * sizeof *t->slots);
   t->mask = FIRST_SLOTS - 1;
@@ -79,11 +83,15 @@ static void link_row(hly_group_table *t, uint8_t *row) {
 static hly_status grow(hly_group_table *t) {
   uint64_t n_slots = t->mask + 1;
   if (__builtin_expect((t->store.n_rows + 1) * 8 <= n_slots * 5, 1)) return HLY_OK;
-  HLY_TRY(hly_reservation_grow(t->reservation, (int64_t)(n_slots * 2 * sizeof *t->slots)));
+  int64_t n_bytes = (int64_t)(n_slots * 2 * sizeof *t->slots);
+  if (n_slots * 2 <= LEAST_SLOTS)
+    hly_reservation_force(t->reservation, n_bytes);
+  else
+    HLY_TRY(hly_reservation_grow(t->reservation, n_bytes));
   uint64_t *slots = hly_calloc(n_slots * 2, sizeof *slots);
   if (!slots) {
-    hly_reservation_shrink(t->reservation, (int64_t)(n_slots * 2 * sizeof *t->slots));
-    return hly_ctx_nomem(t->ctx, (int64_t)(n_slots * 2 * sizeof *t->slots));
+    hly_reservation_shrink(t->reservation, n_bytes);
+    return hly_ctx_nomem(t->ctx, n_bytes);
   }
   free_slots(t);
   t->slots = slots;

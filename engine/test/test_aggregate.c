@@ -468,6 +468,40 @@ static void test_a_million_groups(void **state) {
   finish(&t);
 }
 
+// Keys that hardly repeat: the partial aggregate stops looking for them, and the final one gives the same
+// groups.
+static void test_partial_gives_up(void **state) {
+  bench t;
+  start(&t, -1, 8192);
+  enum { N = 300000, BATCH = 6000 };
+  hly_schema schema = test_schema(t.arena, "struct<k:bigint>"), partial, output;
+  hly_batch **batches = HLY_ARENA_NEW_N(t.arena, hly_batch *, N / BATCH);
+  for (uint32_t i = 0; i < N / BATCH; i++) batches[i] = numbers(&t, (int64_t)i * BATCH, BATCH, N / 3 * 2);
+  Halley__Expr *key = p_field(&t.b, &schema, 0);
+  Halley__AggCall *count = p_call(&t.b, "Count", PARTIAL, "bigint", "struct<c:bigint>", key, 0);
+  Halley__Plan *plan = p_aggregate(&t.b, p_input(&t.b, &schema), 1, &key, 1, &count, &partial);
+  Halley__AggCall *merged = p_call(&t.b, "Count", FINAL, "bigint", "struct<c:bigint>", NULL, 1);
+  plan = p_aggregate(&t.b, plan, 1, &key, 1, &merged, &output);
+  plan_run r;
+  plan_bind(&r, &t.ctx, t.arena, plan);
+  batch_source source;
+  batch_source_attach(&source, r.op->inputs[0], 0, batches, N / BATCH);
+  Halley__TaskInput task = HALLEY__TASK_INPUT__INIT;
+  assert_ok(&t.ctx, hly_op_open(r.op, &task));
+  uint32_t n = 0, rows = 0;
+  for (hly_batch *out;;) {
+    assert_ok(&t.ctx, hly_op_next(r.op, &out));
+    if (!out) break;
+    n += out->n_sel;
+    for (uint32_t i = 0; i < out->n_sel; i++) rows += (uint32_t)((const int64_t *)out->columns[1]->values)[i];
+  }
+  assert_int_equal(n, N / 3 * 2);
+  assert_int_equal(rows, N);
+  assert_true(r.op->inputs[0]->metrics[HALLEY__METRIC__SKIPPED_PARTIAL_ROWS] > N / 2);
+  hly_op_close(r.op);
+  finish(&t);
+}
+
 static void ask_for_memory(batch_source *s, uint32_t batch) {
   hly_pool_spill(s->op.ctx->pool, INT64_MAX);
 }
@@ -630,6 +664,7 @@ int main(void) {
       cmocka_unit_test(test_first_last),
       cmocka_unit_test(test_keys_of_every_type),
       cmocka_unit_test(test_a_million_groups),
+      cmocka_unit_test(test_partial_gives_up),
       cmocka_unit_test(test_spill_while_pulling),
       cmocka_unit_test(test_spill_while_giving),
       cmocka_unit_test(test_huge_strings),
