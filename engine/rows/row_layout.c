@@ -275,6 +275,8 @@ static inline uint64_t load(const uint8_t *p) {
   return w;
 }
 
+uint64_t hly_row_hash_mask = UINT64_MAX;
+
 uint64_t hly_row_hash(const hly_row_layout *layout, const uint8_t *row) {
   uint64_t h = 0x2545f4914f6cdd1dull;
   uint32_t at = layout->header_bytes;
@@ -286,7 +288,7 @@ uint64_t hly_row_hash(const hly_row_layout *layout, const uint8_t *row) {
       h = mix(h, hly_hash64_bytes(view->u.out.ptr, view->len, view->len));
   }
   for (; at < layout->prefix_bytes; at += 8) h = mix(h, load(row + at));
-  return hly_hash64_int(h);
+  return hly_hash64_int(h) & hly_row_hash_mask;
 }
 
 bool hly_row_equal(const hly_row_layout *layout, const uint8_t *a, const uint8_t *b) {

@@ -79,6 +79,8 @@ HLY_MUST_CHECK hly_status hly_row_gather(hly_ctx *ctx, const hly_row_layout *lay
 HLY_MUST_CHECK hly_status hly_row_gather_views(hly_ctx *ctx, uint8_t *const *rows, uint32_t offset,
                                                uint32_t n, const uint8_t *nulls, hly_vector *out);
 
+// Bits of hly_row_hash that are kept: all; tests narrow them, so that keys collide.
+extern uint64_t hly_row_hash_mask;
 uint64_t hly_row_hash(const hly_row_layout *layout, const uint8_t *row); // of the fields; never of the header
 // Whether fields and null bits are equal (headers are not looked at).
 bool hly_row_equal(const hly_row_layout *layout, const uint8_t *a, const uint8_t *b);

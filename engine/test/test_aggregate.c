@@ -164,6 +164,31 @@ static void test_same_answer_every_way(void **state) {
   finish(&t0);
 }
 
+// Keys whose hashes collide, all of them or in the slot or in the salt only: the answer does not change.
+static void test_colliding_hashes(void **state) {
+  const setup base = {-1, 8192, 20, 10, 300, HLY_FLAT, 1, 2, 30};
+  static const uint64_t masks[] = {0, 0xffff000000000000, 0x0000ffffffff0000, 0x0000f0f0f0000007};
+  bench t0;
+  plan_run expected;
+  run(&t0, &expected, &base);
+  for (int i = 0; i < 4; i++) {
+    for (int small = 0; small < 2; small++) {
+      if (small && i < 2) continue; // no bits to cut a spilled table by
+      setup u = base;
+      u.stages = 2;
+      u.limit = small ? 0 : -1;
+      bench t;
+      plan_run r;
+      hly_row_hash_mask = masks[i];
+      run(&t, &r, &u);
+      hly_row_hash_mask = UINT64_MAX;
+      plan_assert_same(&expected, &r);
+      finish(&t);
+    }
+  }
+  finish(&t0);
+}
+
 static void test_dictionaries(void **state) {
   setup u = {-1, 8192, 5, 10, 400, HLY_DICT, 1, 2, 30};
   bench t0, t1;
@@ -654,6 +679,7 @@ static void test_failing_allocations_leak_nothing(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_same_answer_every_way),
+      cmocka_unit_test(test_colliding_hashes),
       cmocka_unit_test(test_dictionaries),
       cmocka_unit_test(test_no_keys),
       cmocka_unit_test(test_empty_input),
