@@ -13,7 +13,8 @@ typedef struct shuffle_input {
   hly_arena *arena;
   hly_batch *collected; // NULL until a small frame comes
   uint64_t collected_bytes;
-  hly_batch *held; // a large frame that came after small ones
+  int64_t recorded; // working bytes that the pool knows of
+  hly_batch *held;  // a large frame that came after small ones
 } shuffle_input;
 
 static hly_status shuffle_input_open(hly_op *op, const Halley__TaskInput *task) {
@@ -30,6 +31,12 @@ static hly_status shuffle_input_open(hly_op *op, const Halley__TaskInput *task) 
   return hly_block_reader_create(op->ctx, &op->output, &s->reader);
 }
 
+static void record(shuffle_input *s) {
+  int64_t n = (s->reader ? (int64_t)hly_block_reader_bytes(s->reader) : 0) + (int64_t)s->collected_bytes;
+  hly_pool_record(s->op.ctx->pool, n - s->recorded);
+  s->recorded = n;
+}
+
 static hly_status next_frame(shuffle_input *s, hly_batch **out) {
   hly_ctx *ctx = s->op.ctx;
   *out = NULL;
@@ -44,6 +51,7 @@ static hly_status next_frame(shuffle_input *s, hly_batch **out) {
     int64_t start = hly_now_ns();
     HLY_TRY(hly_block_read(s->reader, (const uint8_t *)(uintptr_t)block.data, block.n_bytes, out));
     s->op.metrics[HALLEY__METRIC__DECODE_NS] += hly_now_ns() - start;
+    record(s);
     if ((*out)->n_rows) return HLY_OK;
     *out = NULL;
   }
@@ -109,6 +117,7 @@ static void shuffle_input_close(hly_op *op) {
   s->arena = NULL;
   s->collected = s->held = NULL;
   s->collected_bytes = 0;
+  record(s);
 }
 
 static const hly_op_class CLASS = {

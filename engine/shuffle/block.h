@@ -70,5 +70,7 @@ void hly_block_reader_destroy(hly_block_reader *r); // NULL is fine
 // written.
 HLY_MUST_CHECK hly_status hly_block_read(hly_block_reader *r, const uint8_t *frame, size_t n_bytes,
                                          hly_batch **out);
+// Bytes that the last batch keeps.
+uint64_t hly_block_reader_bytes(const hly_block_reader *r);
 
 #endif

@@ -63,6 +63,17 @@ void hly_block_reader_destroy(hly_block_reader *r) {
   hly_free(r);
 }
 
+uint64_t hly_block_reader_bytes(const hly_block_reader *r) {
+  uint64_t n = r->body ? r->body->capacity : 0;
+  // Slices of the body have a release function; what has none is memory of its own.
+  for (uint32_t c = 0; c < r->schema->n_fields; c++) {
+    const hly_vector *v = r->columns[c];
+    if (v && v->values_buf && !v->values_buf->release) n += v->values_buf->capacity;
+    if (v && v->indices_buf) n += v->indices_buf->capacity;
+  }
+  return n;
+}
+
 static hly_status corrupt(hly_ctx *ctx, const char *what) {
   return hly_error_setf(&ctx->error, HLY_E_SHUFFLE_CORRUPT, "a shuffle frame is damaged: %s", what);
 }
@@ -112,7 +123,7 @@ static uint32_t load_length(const uint8_t *p, uint8_t width, size_t i) {
 
 static hly_status take_lengths(cursor *c, uint32_t n, uint8_t width, const uint8_t **out) {
   NEED(c, width == 1 || width == 2 || width == 4, "a width of lengths");
-  size_t at;
+  size_t at = 0;
   HLY_TRY(take(c, (size_t)n * width, &at));
   HLY_TRY(skip_to(c, 8));
   *out = c->body->data + at;
@@ -149,7 +160,7 @@ DEFINE_WIDEN(widen_i64, int64_t, uint64_t)
 DEFINE_WIDEN(widen_i128, hly_i128, hly_u128)
 
 static hly_status read_fixed(cursor *c, hly_phys phys, hly_vector *v, uint32_t n, uint8_t width) {
-  size_t size = hly_phys_size[phys], at;
+  size_t size = hly_phys_size[phys], at = 0;
   if (phys == HLY_PHYS_BOOL) {
     NEED(c, width == 0, "a width of booleans");
     HLY_TRY(take(c, hly_bits_bytes(n), &at));
@@ -166,7 +177,7 @@ static hly_status read_fixed(cursor *c, hly_phys phys, hly_vector *v, uint32_t n
     return HLY_OK;
   }
   NEED(c, form_narrows(phys) && width < size && (width & (width - 1)) == 0, "a width of integers");
-  size_t base;
+  size_t base = 0;
   HLY_TRY(take(c, size == 16 ? 16 : 8, &base));
   HLY_TRY(take(c, (size_t)n * width, &at));
   HLY_TRY(skip_to(c, 8));
@@ -185,11 +196,11 @@ static hly_status read_fixed(cursor *c, hly_phys phys, hly_vector *v, uint32_t n
 // Reads a column of strings into views `stride` apart.
 static hly_status read_strings(cursor *c, hly_vector *v, uint32_t n, uint8_t width, uint32_t stride,
                                uint32_t which) {
-  size_t at;
+  size_t at = 0;
   HLY_TRY(take(c, 8, &at));
   uint64_t total;
   memcpy(&total, c->body->data + at, 8);
-  const uint8_t *lengths;
+  const uint8_t *lengths = NULL;
   HLY_TRY(take_lengths(c, n, width, &lengths));
   NEED(c, total <= c->end - c->at, "strings are longer than the frame");
   HLY_TRY(take(c, total, &at));
@@ -207,7 +218,7 @@ static hly_status read_strings(cursor *c, hly_vector *v, uint32_t n, uint8_t wid
   }
   NEED(c, p == end, "lengths do not add up to the strings' bytes");
   if (!outside) return HLY_OK;
-  hly_buf *heap;
+  hly_buf *heap = NULL;
   HLY_TRY(slice(c, at, total, &heap));
   hly_status st = hly_vector_add_heap(c->ctx, v, heap);
   hly_buf_unref(heap);
@@ -215,7 +226,7 @@ static hly_status read_strings(cursor *c, hly_vector *v, uint32_t n, uint8_t wid
 }
 
 static hly_status read_spans(cursor *c, const hly_type *type, hly_vector *v, uint32_t n, uint8_t width) {
-  const uint8_t *lengths;
+  const uint8_t *lengths = NULL;
   HLY_TRY(take_lengths(c, n, width, &lengths));
   HLY_TRY(new_values(c, v, (size_t)n * sizeof(hly_span)));
   hly_span *out = v->values;
@@ -238,7 +249,7 @@ typedef struct column_header {
 } column_header;
 
 static hly_status read_header(cursor *c, column_header *h) {
-  size_t at;
+  size_t at = 0;
   HLY_TRY(take(c, COLUMN_HEADER, &at));
   const uint8_t *p = c->body->data + at;
   NEED(c, p[3] == 0, "a column's header");
@@ -251,7 +262,7 @@ static hly_status read_header(cursor *c, column_header *h) {
 
 static hly_status read_validity(cursor *c, hly_vector *v, uint32_t n, uint8_t flags) {
   if (!(flags & FLAG_VALIDITY)) return HLY_OK;
-  size_t at;
+  size_t at = 0;
   HLY_TRY(take(c, hly_bits_bytes(n), &at));
   HLY_TRY(slice(c, at, hly_bits_bytes(n), &v->validity_buf));
   v->validity = (uint64_t *)v->validity_buf->data;
@@ -283,7 +294,7 @@ static hly_status read_flat_after(cursor *c, const hly_type *type, hly_vector *v
     NEED(c, n <= c->end - c->at, "more values than bytes");
     HLY_TRY(new_values(c, v, (size_t)n * 2 * sizeof(hly_str)));
     HLY_TRY(read_strings(c, v, n, h->width, 2, 0));
-    size_t at;
+    size_t at = 0;
     HLY_TRY(take(c, 8, &at));
     uint64_t second;
     memcpy(&second, c->body->data + at, 8);
@@ -336,13 +347,13 @@ static hly_status read_dict(cursor *c, const hly_type *type, hly_vector *v, cons
   hly_vector *dict = NULL;
   hly_status st = HLY_OK;
   if (h->flags & FLAG_VALIDITY) {
-    size_t at;
+    size_t at = 0;
     HLY_TRY(take(c, hly_bits_bytes(n), &at));
     HLY_TRY(slice(c, at, hly_bits_bytes(n), &validity_buf));
     validity = (uint64_t *)validity_buf->data;
     if (n & 63) validity[n / 64] &= (1ull << (n & 63)) - 1;
   }
-  const uint8_t *codes;
+  const uint8_t *codes = NULL;
   HLY_TRY_GOTO(st, take_lengths(c, n, h->width, &codes), out);
   column_header inner;
   HLY_TRY_GOTO(st, read_header(c, &inner), out);

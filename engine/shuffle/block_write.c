@@ -417,7 +417,7 @@ static hly_status struct_runs(hly_block_writer *w, const run *runs, uint32_t n_r
 static hly_status put_structs(hly_block_writer *w, const hly_type *type, const run *runs, uint32_t n_runs,
                               uint32_t n) {
   for (uint32_t c = 0; c < type->n_fields; c++) {
-    run *child;
+    run *child = NULL;
     HLY_TRY(struct_runs(w, runs, n_runs, c, &child));
     HLY_TRY(put_flat(w, type->fields[c].type, child, n_runs, n));
   }

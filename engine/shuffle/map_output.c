@@ -232,7 +232,7 @@ hly_status hly_map_output_begin_run(hly_map_output *o, bool to_disk) {
     HLY_TRY(hly_map_output_spill(o));
     HLY_TRY(need_spill_file(o));
   }
-  run *r;
+  run *r = NULL;
   HLY_TRY(new_run(o, &r));
   r->on_disk = to_disk;
   r->offset = o->next_section;

@@ -365,7 +365,7 @@ static void spills(void **state) {
     uint32_t n_batches;
     bool spilled;
   } CASES[] = {
-      {1 << 20, 0, 200, true},
+      {1 << 20, 0, 90, true},
       {12 << 20, 0, 60, true},
       {-1, 4 << 20, 30, true},
       {-1, 0, 60, false},

@@ -138,6 +138,17 @@ class CometShuffleSuite extends CometTestBase {
     )
   }
 
+  test("more rows than the writer may hold") {
+    withSQLConf("spark.comet.shuffle.native.maxBufferBytes" -> "1m") {
+      val query = "SELECT SUM(k), COUNT(DISTINCT r) FROM (SELECT i * 7 + x.c AS k, REPEAT(s, 9) AS r FROM shuffled " +
+        "LATERAL VIEW EXPLODE(SEQUENCE(1, 60)) x AS c DISTRIBUTE BY i, c)"
+      scannedBySpark {
+        val plan = checkSparkAnswer(sql(query)).get
+        assert(exchanges(plan).map(_.metrics("spillSize").value).sum > 0, s"\n$plan")
+      }
+    }
+  }
+
   test("coalesced, local and skewed reads") {
     val plan = checkNative(sql("SELECT s, COUNT(*), SUM(l) FROM shuffled GROUP BY s"), "Exchange")
     assert(RanNatively.nodes(plan).exists {
