@@ -113,23 +113,13 @@ typedef enum quotient { QUOTIENT, NO_ROWS, SUM_OVERFLOW, QUOTIENT_OVERFLOW } quo
 static quotient divide(const hly_agg *a, const hly_decimal_sum *s, hly_i128 *out) {
   if (s->count == 0) return NO_ROWS;
   const hly_type *sum = a->buffer_types[0];
-  if (s->overflow || s->carry != 0 || (a->grouped && !hly_decimal_fits(s->sum, sum->precision)))
-    return SUM_OVERFLOW;
-  return hly_decimal_div(s->sum, sum->scale, s->count, 0, a->type->precision, a->type->scale, out)
-             ? QUOTIENT
-             : QUOTIENT_OVERFLOW;
+  if (s->overflow || (a->grouped && !hly_decimal_fits(s->sum, sum->precision))) return SUM_OVERFLOW;
+  return hly_decimal_sum_divide(s, sum, a->type, out) ? QUOTIENT : QUOTIENT_OVERFLOW;
 }
 
 static hly_status raise_quotient(const hly_agg *a, hly_ctx *ctx, const hly_decimal_sum *s, quotient q) {
   if (q == SUM_OVERFLOW) return hly_agg_overflow(ctx, "Overflow in sum of decimals", "try_avg");
-  // Spark names the quotient with all its digits; 38 of them are what fits here.
-  hly_decimal_sum all = {0};
-  int scale = 38;
-  while (scale > 0 && !hly_decimal_div(s->sum, a->buffer_types[0]->scale, s->count, 0, 38, scale, &all.sum))
-    scale--;
-  hly_type shown = *a->type;
-  shown.scale = (uint8_t)scale;
-  return hly_decimal_sum_raise(ctx, &all, &shown, a->type);
+  return hly_decimal_sum_raise_quotient(ctx, s, a->buffer_types[0], a->type);
 }
 
 static hly_status emit_decimals(const hly_agg *a, hly_ctx *ctx, uint8_t *const *rows, uint32_t n,

@@ -34,8 +34,13 @@ static inline void hly_decimal_store(hly_vector *out, uint32_t i, hly_i128 v) {
 HLY_MUST_CHECK hly_status hly_decimal_sum_bind_update(hly_binder *b, hly_agg *a);
 hly_status hly_decimal_sum_combine(const hly_agg *a, hly_agg_env *env, uint8_t *const *to,
                                    uint8_t *const *from, uint32_t n);
-// Raises NUMERIC_VALUE_OUT_OF_RANGE for the sum, of scale `sum_type->scale`, that does not fit `type`.
-hly_status hly_decimal_sum_raise(hly_ctx *ctx, const hly_decimal_sum *s, const hly_type *sum_type,
-                                 const hly_type *type);
+// sum / count in `type`, rounded half up; false when it does not fit. count > 0.
+bool hly_decimal_sum_divide(const hly_decimal_sum *s, const hly_type *sum_type, const hly_type *type,
+                            hly_i128 *out);
+// Raises NUMERIC_VALUE_OUT_OF_RANGE for a sum that does not fit its type, or for sum / count that does not
+// fit `type`.
+hly_status hly_decimal_sum_raise(hly_ctx *ctx, const hly_decimal_sum *s, const hly_type *sum_type);
+hly_status hly_decimal_sum_raise_quotient(hly_ctx *ctx, const hly_decimal_sum *s, const hly_type *sum_type,
+                                          const hly_type *type);
 
 #endif

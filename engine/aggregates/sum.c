@@ -202,7 +202,7 @@ static hly_status emit_decimals(const hly_agg *a, hly_ctx *ctx, uint8_t *const *
       // With keys the sum became null when it left the buffer's precision; without, Spark sees its value
       // here.
       if (s->overflow || a->grouped) return hly_agg_overflow(ctx, "Overflow in sum of decimals", "try_sum");
-      return hly_decimal_sum_raise(ctx, s, type, type);
+      return hly_decimal_sum_raise(ctx, s, type);
     }
     bool is_null = over || (a->is_final && !s->seen);
     hly_decimal_store(out[0], i, is_null ? 0 : s->sum);

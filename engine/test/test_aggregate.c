@@ -356,6 +356,26 @@ static void test_averages(void **state) {
   batch = one_column(&t, "decimal(10,2)", cents, nulls, 3);
   assert_string_equal(one_call(&t, &s, "decimal(10,2)", batch, true, COMPLETE, &st), "null|");
   assert_string_equal(one_call(&t, &s, "decimal(10,2)", batch, true, PARTIAL, &st), "0.00|0|");
+  // Beyond 128 bits: without keys Spark's sum has any size, and the quotient is right again.
+  hly_i128 nines[400];
+  for (int i = 0; i < 400; i++) nines[i] = hly_pow10_i128[37] - 1;
+  hly_batch *wide = one_column(&t, "decimal(38,0)", nines, NULL, 400);
+  call_spec w = {"Average", "decimal(38,4)", "struct<s:decimal(38,0),c:bigint>", 0, "evalMode", "LEGACY"};
+  assert_string_equal(one_call(&t, &w, "decimal(38,0)", wide, false, COMPLETE, &st),
+                      "null|"); // over 34 digits
+  w.string = "ANSI";
+  const char *text = one_call(&t, &w, "decimal(38,0)", wide, false, COMPLETE, &st);
+  assert_non_null(strstr(text, "NUMERIC_VALUE_OUT_OF_RANGE"));
+  assert_non_null(
+      strstr(text, "=9999999999999999999999999999999999999.000000000000000000000000000000000000000,"));
+  assert_non_null(strstr(one_call(&t, &w, "decimal(38,0)", wide, true, COMPLETE, &st), "try_avg"));
+  w.string = "LEGACY";
+  w.type = "decimal(38,0)"; // a type wide enough, to see the digits
+  for (int i = 0; i < 400; i++) nines[i] = -(hly_pow10_i128[37] - 1 - (i & 1));
+  wide = one_column(&t, "decimal(38,0)", nines, NULL, 400);
+  assert_string_equal(one_call(&t, &w, "decimal(38,0)", wide, false, COMPLETE, &st),
+                      "-9999999999999999999999999999999999999|"); // ...998.5, half up
+  assert_string_equal(one_call(&t, &w, "decimal(38,0)", wide, true, COMPLETE, &st), "null|");
   finish(&t);
 }
 
