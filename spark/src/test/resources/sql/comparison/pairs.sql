@@ -51,7 +51,9 @@ SELECT ka, kb, n1 = w2, n1 < w2, w1 <= n2, i1 = l2, b1 < d2, f1 >= d2, l1 > n2 F
 -- native: Filter
 SELECT ka, kb FROM p WHERE d1 > d2;
 
+-- Spark's own pushdown into Parquet takes the zeros for different and loses rows, so it is off.
 -- name: filter, the zeros are equal
+-- config: spark.sql.parquet.filterPushdown=false
 -- native: Filter
 SELECT ka, kb FROM p WHERE f1 = 0.0 AND d2 <= -0.0D;
 
