@@ -6,7 +6,7 @@ INSERT INTO o VALUES
 
 -- name: and, or, not
 -- native: Project, NativeScan
-SELECT k, a AND b, a OR b, NOT a, NOT (a AND b) OR a, (a OR NULL) AND b, a AND NULL, a XOR b FROM o;
+SELECT k, a AND b, a OR b, NOT a, NOT (a AND b) OR a, (a OR NULL) AND b, a AND NULL, a <> b FROM o;
 
 -- name: tests for null and NaN
 -- native: Project
@@ -35,7 +35,9 @@ SELECT k FROM o WHERE 10 / i > 3 AND i <> 0;
 -- native: Project
 SELECT k, CAST(NULL AS INT) + i, (CASE WHEN i = 0 THEN NULL ELSE i END) + 10 div (CASE WHEN i = 0 THEN 1 ELSE i END) FROM o;
 
+-- Spark computes a subexpression that two columns share before either is evaluated, and raises although neither reaches it.
 -- name: in a value, AND guards too
+-- config: spark.sql.subexpressionElimination.enabled=false
 -- native: Project
 SELECT k, i <> 0 AND 10 % i = 0, i = 0 OR 10 % i = 0 FROM o;
 
