@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "base/mem.h"
 #include "expr/program.h"
 #include "vector/str.h"
 
@@ -70,5 +71,9 @@ hly_status hly_node_fold(hly_exprs *p, uint32_t id) {
   }
   for (uint32_t i = 0; i < n_args; i++) hly_vector_unref(args[i]);
   hly_value_deinit(&result);
+  // Binding leaves nothing but its arena behind.
+  hly_free(p->declined);
+  p->declined = NULL;
+  p->cap_declined = 0;
   return st;
 }

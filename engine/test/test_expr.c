@@ -436,6 +436,27 @@ static void test_refused(void **state) {
   end(&f);
 }
 
+// Binding keeps its memory in the arena, also for programs that nobody opens.
+static void test_bind_leaves_nothing(void **state) {
+  fixture f;
+  begin(&f);
+  Halley__Expr *add =
+      x_call(&f.b, "Add", L, 2, x_int(&f.b, L, INT64_MAX), x_int(&f.b, L, 1)); // cannot be folded
+  x_param_string(&f.b, add, "evalContext.evalMode", "ANSI");
+  Halley__Expr *sum = x_call(&f.b, "Add", L, 2, x_int(&f.b, L, 1), x_int(&f.b, L, 2));
+  x_param_string(&f.b, sum, "evalContext.evalMode", "ANSI");
+  Halley__Expr *e[] = {add, sum, x_call(&f.b, "EqualTo", B, 2, x_str(&f.b, texts[5]), x_str(&f.b, texts[4]))};
+  int64_t before = hly_mem_in_use();
+  hly_arena *arena = hly_arena_create();
+  hly_binder b = {.ctx = &f.ctx, .arena = arena};
+  hly_exprs *p;
+  assert_ok(&f.ctx, hly_exprs_bind(&b, 1, (const Halley__Expr *const *)e, 3, &f.schema, &p));
+  assert_true(hly_exprs_can_raise(p));
+  hly_arena_destroy(arena);
+  assert_int_equal(hly_mem_in_use(), before);
+  end(&f);
+}
+
 // A predicate on a dictionary is computed once a dictionary, not once a batch.
 static void test_dictionary(void **state) {
   fixture f;
@@ -503,8 +524,13 @@ static void test_nomem(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_random),  cmocka_unit_test(test_nondeterministic), cmocka_unit_test(test_merged),
-      cmocka_unit_test(test_refused), cmocka_unit_test(test_dictionary),       cmocka_unit_test(test_nomem),
+      cmocka_unit_test(test_random),
+      cmocka_unit_test(test_nondeterministic),
+      cmocka_unit_test(test_merged),
+      cmocka_unit_test(test_refused),
+      cmocka_unit_test(test_dictionary),
+      cmocka_unit_test(test_nomem),
+      cmocka_unit_test(test_bind_leaves_nothing),
   };
   return cmocka_run_group_tests(tests, setup, NULL);
 }

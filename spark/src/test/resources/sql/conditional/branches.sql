@@ -10,7 +10,7 @@ INSERT INTO c VALUES
 SELECT k, if(i > 1, s, 'other'), if(i > 1, n, 0), if(d > 0, d, -d), if(i IS NULL, dt, DATE '1970-01-01'),
        CASE WHEN i = 1 THEN 'a' WHEN i = 2 THEN 'b' WHEN i IS NULL THEN NULL ELSE s END,
        CASE WHEN i > 1 THEN i WHEN i < 0 THEN -i END, CASE i WHEN 1 THEN 'x' WHEN 7 THEN 'y' END,
-       CASE WHEN NULL THEN 1 WHEN i > 0 THEN 2 ELSE 3 END FROM c;
+       CASE WHEN CAST(NULL AS BOOLEAN) THEN 1 WHEN i > 0 THEN 2 ELSE 3 END FROM c;
 
 -- name: coalesce and its kin
 -- native: Project
