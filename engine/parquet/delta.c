@@ -132,8 +132,16 @@ static hly_status damaged(const hly_pq_values *v) {
   return hly_pq_values_fail(v, "damaged delta-encoded integers, or fewer values than its header says");
 }
 
+// Some writers leave a page of nothing but nulls without even a header.
+static bool no_values(hly_pq_values *v) {
+  if (v->p < v->end) return false;
+  memset(&v->delta, 0, sizeof v->delta);
+  memset(&v->suffixes, 0, sizeof v->suffixes);
+  return true;
+}
+
 static hly_status ints_init(hly_pq_values *v) {
-  if (v->n == 0) return HLY_OK;
+  if (no_values(v)) return HLY_OK;
   return hly_pq_delta_init(&v->delta, v->p, (size_t)(v->end - v->p)) ? HLY_OK : damaged(v);
 }
 
@@ -174,7 +182,7 @@ const hly_pq_values_class hly_pq_delta_int64 = {ints_init, read_int64, ints_skip
 // ---- byte arrays with their lengths first
 
 static hly_status lengths_init(hly_pq_values *v) {
-  if (v->n == 0) return HLY_OK;
+  if (no_values(v)) return HLY_OK;
   if (!hly_pq_delta_init(&v->delta, v->p, (size_t)(v->end - v->p))) return damaged(v);
   const uint8_t *end = hly_pq_delta_end(&v->delta);
   if (!end) return damaged(v);
@@ -219,7 +227,7 @@ const hly_pq_values_class hly_pq_delta_length_strings = {lengths_init, lengths_r
 
 static hly_status prefixes_init(hly_pq_values *v) {
   v->n_last = 0;
-  if (v->n == 0) return HLY_OK;
+  if (no_values(v)) return HLY_OK;
   if (!hly_pq_delta_init(&v->delta, v->p, (size_t)(v->end - v->p))) return damaged(v);
   const uint8_t *end = hly_pq_delta_end(&v->delta);
   if (!end || !hly_pq_delta_init(&v->suffixes, end, (size_t)(v->end - end))) return damaged(v);

@@ -157,12 +157,24 @@ hly_status hly_pq_reader_next_group(hly_pq_reader *r, const hly_pq_prune *prune,
 
 // Chunks that lie close together are read at once when they are small: a read of a remote file costs more
 // than the bytes of a gap. Local reads cost little, and small windows stay in the cache.
-enum { GAP = 64 << 10, LOCAL_MERGE = 128 << 10, HOST_MERGE = 32 << 20 };
+enum {
+  GAP = 64 << 10,
+  LOCAL_MERGE = 128 << 10,
+  HOST_MERGE = 32 << 20,
+  HOST_WINDOWS = 64 << 20, // of all columns
+  HOST_LEAST = 512 << 10,
+};
 
 static void start_column(hly_pq_reader *r, uint32_t i, hly_buf *preloaded, int64_t preloaded_start) {
   const hly_pq_chunk *chunk = &r->row_group->chunks[r->sources[i].element->leaf];
   hly_pq_column_start(&r->columns[i], chunk, &r->codecs, preloaded, preloaded_start);
   r->started[i] = true;
+  // Windows of remote files are large, but not all of them together.
+  if (!r->file->local) {
+    int64_t share = (int64_t)HOST_WINDOWS / r->request->n_fields;
+    if (share < r->columns[i].pages.window_size)
+      r->columns[i].pages.window_size = share > HOST_LEAST ? share : HOST_LEAST;
+  }
   if (!preloaded && chunk->compressed_size > LOCAL_MERGE)
     hly_file_will_need(r->file, hly_pq_chunk_start(chunk), chunk->compressed_size);
 }

@@ -57,8 +57,8 @@ int64_t hly_pq_rebase_micros(const hly_pq_rebase_zone *zone, int64_t micros) {
   if (micros >= HLY_PQ_LAST_SWITCH_MICROS) return micros;
   for (int i = zone->n_changes; i-- > 0;)
     if (micros >= zone->changes[i].when * second) return micros + zone->changes[i].by * second;
-  // The old calendar takes the zone's raw offset for such times, the new one its local mean time. Before the Common
-  // Era Spark asks the JVM's time zones instead of its table, which differ by seconds in a few zones.
+  // The old calendar takes the zone's raw offset for such times, the new one its local mean time. Before the
+  // Common Era Spark asks the JVM's time zones instead of its table, which differ by seconds in a few zones.
   return rebase_local(micros - zone->raw * second) + (zone->raw + zone->mean) * second;
 }
 

@@ -3,7 +3,11 @@
 
 static hly_status init(hly_pq_values *v) {
   uint32_t n;
-  if (v->end - v->p < 4) return v->n == 0 ? HLY_OK : hly_pq_values_fail(v, "no length before its booleans");
+  if (v->p == v->end) { // nothing but nulls
+    hly_pq_rle_init(&v->rle, v->p, 0, 1);
+    return HLY_OK;
+  }
+  if (v->end - v->p < 4) return hly_pq_values_fail(v, "no length before its booleans");
   memcpy(&n, v->p, 4);
   v->p += 4;
   if (n > (size_t)(v->end - v->p)) return hly_pq_values_fail(v, "its booleans are longer than the page");

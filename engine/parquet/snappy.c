@@ -65,6 +65,51 @@ static inline void copy_back_fast(uint8_t *op, size_t offset, size_t len) {
   }
 }
 
+// The part of a block that is far from both ends, so that reads of 16 and writes of 80 bytes are within them:
+// most tags are short literals and copies, each one unconditional 16-byte move. Stops before the first tag
+// that is not for it; false on damage.
+static bool decompress_middle(const uint8_t **ip_at, const uint8_t *iend, uint8_t **op_at,
+                              const uint8_t *start, const uint8_t *oend) {
+  const uint8_t *ip = *ip_at;
+  uint8_t *op = *op_at;
+  bool good = true;
+  while (iend - ip >= 24 && oend - op >= 80) {
+    uint8_t tag = ip[0];
+    size_t len = (size_t)(tag >> 2) + 1, offset;
+    if ((tag & 3) == 0) {
+      if (len > 16) break;
+      copy16(op, ip + 1);
+      ip += 1 + len;
+      op += len;
+      continue;
+    }
+    if ((tag & 3) == 1) {
+      len = (size_t)(tag >> 2 & 7) + 4;
+      offset = (size_t)(tag >> 5) << 8 | ip[1];
+      ip += 2;
+    } else if ((tag & 3) == 2) {
+      uint16_t v;
+      memcpy(&v, ip + 1, 2);
+      offset = v;
+      ip += 3;
+    } else {
+      break;
+    }
+    if (offset - 1 >= (size_t)(op - start)) { // also 0
+      good = false;
+      break;
+    }
+    if (len <= 16 && offset >= len)
+      copy16(op, op - offset); // what follows the copy is written later
+    else
+      copy_back_fast(op, offset, len);
+    op += len;
+  }
+  *ip_at = ip;
+  *op_at = op;
+  return good;
+}
+
 bool hly_snappy_decompress(const void *in, size_t n_in, void *out, size_t n_out) {
   const uint8_t *ip = in, *iend = ip + n_in;
   uint8_t *op = out, *const start = out, *const oend = op + n_out;
@@ -72,6 +117,7 @@ bool hly_snappy_decompress(const void *in, size_t n_in, void *out, size_t n_out)
   ip = read_length(ip, iend, &announced);
   if (!ip || announced != n_out) return false;
   while (ip < iend) {
+    if (!decompress_middle(&ip, iend, &op, start, oend)) return false;
     uint8_t tag = *ip++;
     size_t len, offset;
     switch (tag & 3) {
