@@ -1,11 +1,6 @@
 package org.apache.comet
 
-import scala.collection.mutable
-
-import org.apache.logging.log4j.{Level, LogManager}
-import org.apache.logging.log4j.core.{LogEvent, Logger}
-import org.apache.logging.log4j.core.appender.AbstractAppender
-import org.apache.logging.log4j.core.config.Property
+import org.apache.logging.log4j.Level
 import org.apache.spark.sql.internal.SQLConf
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -17,19 +12,7 @@ class ConfigSuite extends AnyFunSuite {
     c
   }
 
-  private def warnings(body: => Unit): Seq[String] = {
-    val seen = mutable.ArrayBuffer.empty[String]
-    val appender = new AbstractAppender("seen", null, null, true, Property.EMPTY_ARRAY) {
-      override def append(event: LogEvent): Unit =
-        if (event.getLevel == Level.WARN) seen += event.getMessage.getFormattedMessage
-    }
-    appender.start()
-    val logger = LogManager.getRootLogger.asInstanceOf[Logger]
-    logger.addAppender(appender)
-    try body
-    finally logger.removeAppender(appender)
-    seen.toSeq
-  }
+  private def warnings(body: => Unit): Seq[String] = LogCapture.during(Level.WARN)(body)
 
   test("a default where nothing is set, and what is set otherwise") {
     assert(CometConf.BATCH_SIZE.get(conf()) == 8192)

@@ -2,7 +2,8 @@ package org.apache.comet.rules
 
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.classic.SparkSession
-import org.apache.spark.sql.execution.{ColumnarRule, ColumnarToRowExec, RowToColumnarExec, SparkPlan}
+import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
+import org.apache.spark.sql.internal.SQLConf
 
 import org.apache.comet.CometConf
 
@@ -16,10 +17,25 @@ final case class CometColumnarRule(session: SparkSession) extends ColumnarRule {
       if (!Gate.isOpen(session, conf) || Gate.isStreaming(plan)) plan
       else {
         Judge.native.judgeRest(plan, conf)
-        val native = new Replacement(conf)(plan)
+        val native = unlessTorn(plan, new Replacement(conf)(plan))
         PlanLog.planned(plan, native, conf)
         if (CometConf.EXPLAIN_PLAN_ONLY.get(conf)) plan else native
       }
+  }
+
+  /** Spark's plan where so much of it would still be Spark's that rows and columns were turned into each other all the time. */
+  private def unlessTorn(plan: SparkPlan, native: SparkPlan): SparkPlan = {
+    val conf = SQLConf.get
+    if (!CometConf.TRANSITION_REVERT.get(conf)) native
+    else {
+      val turns = Replacement.turnsIntoRows(native)
+      if (turns <= CometConf.TRANSITION_REVERT_MAX.get(conf)) native
+      else {
+        val reason = s"columns would become rows at $turns places (${CometConf.TRANSITION_REVERT_MAX.key})"
+        Judge.nodes(plan).filter(Verdict.of(_).exists(_.bound)).foreach(Verdict.note(_, reason))
+        plan
+      }
+    }
   }
 
   override def postColumnarTransitions: Rule[SparkPlan] = new Rule[SparkPlan] {

@@ -1,5 +1,6 @@
 package org.apache.comet.rules
 
+import java.security.MessageDigest
 import java.util.{Collections, LinkedHashMap, Map => JMap}
 
 import scala.collection.mutable
@@ -26,7 +27,8 @@ import org.apache.comet.export.{ExportContext, SessionConf, TypeExport}
  */
 final class Judge(bind: Array[Byte] => Array[Byte]) extends Logging {
 
-  // By message bytes: AQE plans the same nodes again and again. Access order, so that the oldest goes first.
+  // By a digest of the message, which can be long: AQE plans the same nodes again and again. Access order, so that
+  // the oldest goes first.
   private val known: JMap[ByteString, Verdict] = Collections.synchronizedMap(
     new LinkedHashMap[ByteString, Verdict](256, 0.75f, true) {
       override def removeEldestEntry(eldest: JMap.Entry[ByteString, Verdict]): Boolean = size() > Judge.MaxKnown
@@ -59,7 +61,7 @@ final class Judge(bind: Array[Byte] => Array[Byte]) extends Logging {
                 Verdict.set(p, Verdict.refused(s"${Judge.nameOf(p)} could not be exported: $e"))
               case Success(None) => Verdict.set(p, Verdict.bound)
               case Success(Some(message)) =>
-                val key = message.toByteString.concat(settingsBytes)
+                val key = Judge.digest(message, settingsBytes)
                 Option(known.get(key)) match {
                   case Some(verdict) => Verdict.set(p, verdict)
                   case None => open += ((p, key, message))
@@ -99,6 +101,12 @@ object Judge {
   }
 
   def nameOf(p: SparkPlan): String = p.nodeName.trim
+
+  private def digest(message: plan.Plan, settings: ByteString): ByteString = {
+    val sha = MessageDigest.getInstance("SHA-256")
+    sha.update(settings.toByteArray)
+    ByteString.copyFrom(sha.digest(message.toByteArray))
+  }
 
   /** A node alone: its inputs are rows that come from somewhere. */
   def message(node: CometNativeExec): plan.Plan = {

@@ -168,6 +168,15 @@ object Replacement {
     case _ => false
   }
 
+  /** At how many places of a stage native batches become rows: below Spark's operators, and at its end. */
+  def turnsIntoRows(stage: SparkPlan): Int = {
+    def within(p: SparkPlan): Int = {
+      val here = if (givesNativeBatches(p)) 0 else p.children.count(c => givesNativeBatches(c) && !c.supportsRowBased)
+      here + p.children.map(within).sum
+    }
+    within(stage) + (if (givesNativeBatches(stage) && !stage.isInstanceOf[Exchange]) 1 else 0)
+  }
+
   /** Batches come straight from a scan, one file at a time. */
   private def streamsFromScan(p: SparkPlan): Boolean = p match {
     case _: CometNativeScanExec => true

@@ -1,15 +1,18 @@
 package org.apache.spark.sql.comet
 
 import org.apache.spark.TaskContext
+import org.apache.spark.internal.Logging
 
-import org.apache.comet.Native
+import org.apache.comet.{Native, NativePlanText}
+import org.apache.comet.plan.Stage
 
 /**
  * A native plan that one task has open. Closed once: at its end, or when the task ends. `close` waits for a call that
  * another thread is in (Spark pulls some inputs from threads of its own), and a close from within a call, on the same
  * thread, takes effect after it.
  */
-private[comet] final class NativePlan(stage: StageSpec, task: Array[Byte], host: TaskHostImpl, context: TaskContext) {
+private[comet] final class NativePlan(stage: StageSpec, task: Array[Byte], host: TaskHostImpl, context: TaskContext)
+    extends Logging {
   private var handle: Long = 0L
   private var running = false
   private var closing = false
@@ -65,7 +68,10 @@ private[comet] final class NativePlan(stage: StageSpec, task: Array[Byte], host:
         if (running) closing = true
         else {
           val closed = handle
-          try metrics.foreach(_.update(closed, context))
+          try {
+            metrics.foreach(_.update(closed, context))
+            if (stage.explain) explain(closed)
+          }
           finally {
             handle = 0
             Native.close(closed)
@@ -74,5 +80,16 @@ private[comet] final class NativePlan(stage: StageSpec, task: Array[Byte], host:
         }
       }
     }
+  }
+
+  private def explain(handle: Long): Unit = {
+    val slots = (id: Int) => {
+      val out = new Array[Long](NativeMetrics.Slots)
+      if (Native.metrics(handle, id, out)) Some(out) else None
+    }
+    logInfo(
+      s"Native plan of partition ${context.partitionId()} after it ran:\n" +
+        NativePlanText.of(Stage.parseFrom(stage.message).getRoot, slots)
+    )
   }
 }

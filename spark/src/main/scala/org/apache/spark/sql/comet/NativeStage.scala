@@ -4,6 +4,7 @@ import scala.collection.mutable
 
 import org.apache.spark.{SparkContext, SparkEnv}
 import org.apache.spark.broadcast.Broadcast
+import org.apache.spark.internal.Logging
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
@@ -13,7 +14,7 @@ import org.apache.spark.sql.types.DataType
 import org.apache.spark.sql.vectorized.ColumnarBatch
 import org.apache.spark.util.SerializableConfiguration
 
-import org.apache.comet.{CometConf, NativeLibrary}
+import org.apache.comet.{CometConf, NativeLibrary, NativePlanText}
 import org.apache.comet.export.{ExportContext, SessionConf, TypeExport}
 import org.apache.comet.plan.{JvmInput, Plan, ScanSplits, ShuffleInput, Stage}
 
@@ -22,6 +23,7 @@ import org.apache.comet.plan.{JvmInput, Plan, ScanSplits, ShuffleInput, Stage}
  *
  * @param message the serialized `Stage`
  * @param tables per operator the serialized `Array[Expression]` that Spark's own code evaluates for it
+ * @param explain each task logs the plan with its metrics when it has run
  * @param savePlanDir where each task leaves its plan as a file for `halley run`
  */
 private[comet] case class StageSpec(
@@ -33,7 +35,8 @@ private[comet] case class StageSpec(
     leafKinds: Array[LeafKind.Value],
     batchSize: Int,
     hadoopConf: Broadcast[SerializableConfiguration],
-    savePlanDir: Option[String]
+    savePlanDir: Option[String],
+    explain: Boolean
 )
 
 /** How a leaf is fed. */
@@ -45,7 +48,8 @@ private[comet] object LeafKind extends Enumeration {
  * A maximal chain of native operators on its way to being run: walks the nodes from the root, exports each, and finds
  * what the leaves read. On the driver, when Spark executes the root.
  */
-private[comet] final class NativeStage private (root: SparkPlan, sink: Option[ExportContext => Plan.Builder]) {
+private[comet] final class NativeStage private (root: SparkPlan, sink: Option[ExportContext => Plan.Builder])
+    extends Logging {
   import NativeStage._
 
   private val sc: SparkContext = root.session.sparkContext
@@ -142,8 +146,10 @@ private[comet] final class NativeStage private (root: SparkPlan, sink: Option[Ex
       leaves.map(_.kind).toArray,
       CometConf.BATCH_SIZE.get(conf),
       if (remote) sc.broadcast(new SerializableConfiguration(root.session.sessionState.newHadoopConf())) else null,
-      Option(CometConf.SAVE_PLAN_DIR.get(conf)).filter(_.nonEmpty)
+      Option(CometConf.SAVE_PLAN_DIR.get(conf)).filter(_.nonEmpty),
+      CometConf.EXPLAIN_NATIVE.get(conf)
     )
+    if (spec.explain) logInfo(s"Native plan:\n${NativePlanText.of(plan)}")
     (spec, tree)
   }
 
