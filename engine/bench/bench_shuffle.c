@@ -210,14 +210,14 @@ int main(void) {
 
         // And back.
         FILE *file = fopen(path, "rb");
-        uint8_t *data = malloc((size_t)bytes + 1);
+        uint8_t *data = hly_malloc((size_t)bytes + 1);
         if (fread(data, 1, (size_t)bytes, file) != (size_t)bytes) fail(&ctx, "read");
         fclose(file);
         uint32_t n = 0;
         for (size_t at = 0, body; at < (size_t)bytes; at += HLY_FRAME_HEADER + body, n++)
           body = *(uint32_t *)(data + at + 4);
-        f.frames = malloc((n + 1) * sizeof *f.frames);
-        f.sizes = malloc((n + 1) * sizeof *f.sizes);
+        f.frames = hly_malloc((n + 1) * sizeof *f.frames);
+        f.sizes = hly_malloc((n + 1) * sizeof *f.sizes);
         n = 0;
         for (size_t at = 0; at < (size_t)bytes; at += f.sizes[n - 1]) {
           f.frames[n] = data + at;
@@ -243,9 +243,9 @@ int main(void) {
         printf("%-20s %-6s %6d %7.1f M/s %9.1f M/s %12.1f %10u\n", rows_of->name, CODECS[codec].name,
                PARTITIONS[p], (double)rows / write_s / 1e6, (double)rows / read_s / 1e6, bytes / (double)rows,
                n);
-        free(data);
-        free(f.frames);
-        free(f.sizes);
+        hly_free(data);
+        hly_free(f.frames);
+        hly_free(f.sizes);
       }
     }
     hly_arena_destroy(arena);
