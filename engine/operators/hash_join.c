@@ -1,0 +1,347 @@
+// HashJoin, as Spark's ShuffledHashJoinExec and BroadcastHashJoinExec: every join type, either build side
+// where Spark has it, null-aware anti join.
+//
+// The build side is taken in whole, then the probe side streams through. When the pool refuses the build side
+// room, both sides go to disk in partitions (hash_join_spill.c), unless it is a broadcast value: that is in
+// memory because Spark decided so.
+#include "operators/hash_join.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+
+static bool keeps_null_build(const hly_hash_join *h) {
+  return h->joiner.kept_outer;
+}
+
+bool hly_hash_join_keeps_unmatched(const hly_hash_join *h) {
+  return h->joiner.form == HLY_JOIN_PAIRS ? h->joiner.probe_outer : h->joiner.form != HLY_JOIN_SEMI;
+}
+
+static int64_t spill(void *arg, int64_t want) {
+  hly_hash_join *h = arg;
+  bool build = h->phase == HLY_JOIN_BUILD;
+  hly_row_store *store = build ? &h->store : &h->probe_store;
+  if (!h->spillable || h->force || (!build && h->phase != HLY_JOIN_PARTITION) || store->n_rows == 0) return 0;
+  int64_t before = hly_reservation_bytes(h->reservation);
+  h->spillable = false;
+  h->spill_status = hly_hash_join_flush(h, build); // a failure is reported when we run again
+  h->spillable = true;
+  return before - hly_reservation_bytes(h->reservation);
+}
+
+// ---- Input.
+
+// Pulls the next batch that has rows and evaluates its keys; *n_good: rows before the first whose key raises.
+static hly_status pull(hly_hash_join *h, hly_op *input, hly_exprs *keys, hly_batch **out, uint32_t *n_good) {
+  hly_status st;
+  do {
+    h->spillable = true;
+    st = hly_op_next(input, out);
+    h->spillable = false;
+    HLY_TRY(st);
+    HLY_TRY(h->spill_status);
+  } while (*out && (*out)->n_sel == 0);
+  *n_good = *out ? (*out)->n_sel : 0;
+  if (!*out || !keys) return HLY_OK;
+  h->spillable = true; // evaluation may call the host
+  st = hly_exprs_eval(keys, h->op.ctx, *out, h->keys, n_good);
+  h->spillable = false;
+  HLY_TRY(st);
+  return h->spill_status;
+}
+
+static hly_status raise(hly_hash_join *h, hly_exprs *keys) {
+  HLY_TRY(hly_exprs_raise(keys, h->op.ctx));
+  return HLY_ERR; // raised before: the context still has it
+}
+
+// Leaves the rows with a null key out: *out is `in` or a view of it.
+static hly_status drop_null_keys(hly_hash_join *h, hly_batch *in, const hly_batch **out) {
+  *out = in;
+  bool any = false;
+  for (uint32_t k = 0; k < h->n_keys; k++) any |= h->keys[k]->validity != NULL;
+  if (!any) return HLY_OK;
+  HLY_TRY(hly_selection_need(h->op.ctx, &h->chosen, in->n_sel));
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < in->n_sel; i++) {
+    uint32_t row = in->sel ? in->sel[i] : i;
+    bool null = false;
+    for (uint32_t k = 0; k < h->n_keys; k++) null |= hly_vector_is_null(h->keys[k], row);
+    h->chosen.rows[n] = row;
+    n += !null;
+  }
+  if (n == in->n_sel) return HLY_OK;
+  h->has_null = true;
+  h->view = *in;
+  h->view.sel = h->chosen.rows;
+  h->view.n_sel = n;
+  *out = &h->view;
+  return HLY_OK;
+}
+
+// Takes a batch of either side into its store; what does not fit goes to disk.
+static hly_status take_in(hly_hash_join *h, hly_batch *in, bool build) {
+  hly_ctx *ctx = h->op.ctx;
+  const hly_join_rows *rows = build ? &h->joiner.kept : &h->probe_rows;
+  const hly_batch *batch = in;
+  if (!(build ? keeps_null_build(h) : hly_hash_join_keeps_unmatched(h)))
+    HLY_TRY(drop_null_keys(h, in, &batch));
+  if (batch->n_sel == 0) return HLY_OK;
+  HLY_TRY(hly_join_rows_begin(rows, ctx, &h->scratch, batch));
+  uint32_t from = 0;
+  while (from < batch->n_sel) {
+    hly_status st = hly_join_rows_append(rows, ctx, &h->scratch, build ? &h->store : &h->probe_store, h->keys,
+                                         batch, &from);
+    if (st == HLY_DENIED) st = hly_hash_join_flush(h, build);
+    HLY_TRY(st);
+  }
+  return HLY_OK;
+}
+
+static hly_status consume_build(hly_hash_join *h) {
+  for (;;) {
+    hly_batch *in;
+    uint32_t n_good;
+    HLY_TRY(pull(h, *h->build_input, h->build_keys, &in, &n_good));
+    if (!in) break;
+    if (n_good < in->n_sel) return raise(h, h->build_keys);
+    h->has_rows = true;
+    HLY_TRY(take_in(h, in, true));
+  }
+  h->phase = HLY_JOIN_PROBE;
+  if (!h->spill) {
+    hly_status st = hly_join_table_build(&h->table, &h->store, h->force);
+    if (st != HLY_DENIED) return st;
+  }
+  HLY_TRY(hly_hash_join_flush(h, true));
+  h->phase = HLY_JOIN_PARTITION;
+  return HLY_OK;
+}
+
+static hly_status consume_probe(hly_hash_join *h) {
+  for (;;) {
+    hly_batch *in;
+    uint32_t n_good;
+    HLY_TRY(pull(h, *h->probe_input, h->probe_keys, &in, &n_good));
+    if (!in) break;
+    if (n_good < in->n_sel) return raise(h, h->probe_keys);
+    HLY_TRY(take_in(h, in, false));
+  }
+  h->from_disk = true;
+  return hly_hash_join_flush(h, false);
+}
+
+static hly_status need_heads(hly_hash_join *h, uint32_t n) {
+  if (n <= h->cap_heads) return HLY_OK;
+  uint8_t **heads = hly_malloc((size_t)n * sizeof *heads);
+  HLY_CHECK_MEM(h->op.ctx, heads, (size_t)n * sizeof *heads);
+  hly_free(h->heads);
+  h->heads = heads;
+  h->cap_heads = n;
+  return HLY_OK;
+}
+
+// NOT IN: with no build rows every row passes; with a null among them none does; else those that are not null
+// and not found. A row that must not pass is given some match.
+static void find_null_aware(hly_hash_join *h, const hly_batch *in, uint32_t n) {
+  if (!h->has_rows) return;
+  for (uint32_t i = 0; i < n; i++)
+    if (h->has_null || hly_vector_is_null(h->keys[0], in->sel ? in->sel[i] : i))
+      h->heads[i] = h->joiner.zero_row;
+}
+
+// Finds the matches of the next probe batch; *more false: there is none.
+static hly_status next_probe(hly_hash_join *h, bool *more) {
+  hly_batch *in;
+  uint32_t n = 0;
+  *more = false;
+  while (n == 0) {
+    if (h->failed) return raise(h, h->probe_keys);
+    if (h->from_disk) {
+      HLY_TRY(hly_hash_join_read_probe(h, &in));
+      n = in ? in->n_sel : 0;
+    } else {
+      HLY_TRY(pull(h, *h->probe_input, h->probe_keys, &in, &n));
+      h->failed = in && n < in->n_sel;
+    }
+    if (!in) return HLY_OK;
+  }
+  HLY_TRY(need_heads(h, n));
+  hly_join_table_find(&h->table, &h->scratch, h->keys, in->sel, n, h->heads);
+  if (h->null_aware) find_null_aware(h, in, n);
+  hly_joiner_begin(&h->joiner, in, n, h->heads);
+  *more = true;
+  return HLY_OK;
+}
+
+// ---- Build rows that match nothing.
+
+static hly_status next_unmatched(hly_hash_join *h, hly_batch **out) {
+  while (h->next_tail == h->n_tail) {
+    uint32_t n =
+        hly_row_store_scan(&h->store, &h->scan_block, &h->scan_offset, h->tail, h->op.ctx->batch_rows);
+    if (n == 0) return HLY_OK;
+    h->n_tail = h->next_tail = 0;
+    for (uint32_t i = 0; i < n; i++)
+      if (!(hly_join_link(h->tail[i]) & HLY_JOIN_MATCHED)) h->tail[h->n_tail++] = h->tail[i];
+    HLY_TRY(hly_ctx_poll(h->op.ctx));
+  }
+  uint8_t **rows = h->tail + h->next_tail;
+  uint32_t n = hly_joiner_fits(&h->joiner, rows, h->n_tail - h->next_tail);
+  h->next_tail += n;
+  return hly_joiner_unmatched(&h->joiner, rows, n, out);
+}
+
+static hly_status next_part(hly_hash_join *h) {
+  bool more = false;
+  h->n_tail = h->next_tail = h->scan_block = h->scan_offset = 0;
+  if (h->spill) HLY_TRY(hly_hash_join_next_part(h, &more));
+  h->phase = more ? HLY_JOIN_PROBE : HLY_JOIN_DONE;
+  return HLY_OK;
+}
+
+hly_status hly_hash_join_next(hly_op *op, hly_batch **out) {
+  hly_hash_join *h = (hly_hash_join *)op;
+  *out = NULL;
+  h->spillable = false;
+  HLY_TRY(h->spill_status);
+  for (;;) {
+    switch (h->phase) {
+    case HLY_JOIN_BUILD: HLY_TRY(consume_build(h)); break;
+    case HLY_JOIN_PARTITION:
+      HLY_TRY(consume_probe(h));
+      HLY_TRY(next_part(h));
+      break;
+    case HLY_JOIN_PROBE: {
+      bool more = true;
+      if (hly_joiner_busy(&h->joiner)) {
+        HLY_TRY(hly_joiner_next(&h->joiner, out));
+        if (*out) return HLY_OK;
+      }
+      HLY_TRY(next_probe(h, &more));
+      if (!more) h->phase = HLY_JOIN_TAIL;
+      break;
+    }
+    case HLY_JOIN_TAIL:
+      if (h->joiner.kept_outer) HLY_TRY(next_unmatched(h, out));
+      if (*out) return HLY_OK;
+      HLY_TRY(next_part(h));
+      break;
+    default: return HLY_OK;
+    }
+  }
+}
+
+// ---- Opening and closing.
+
+hly_status hly_hash_join_open(hly_op *op, const Halley__TaskInput *task) {
+  hly_hash_join *h = (hly_hash_join *)op;
+  hly_ctx *ctx = op->ctx;
+  h->phase = HLY_JOIN_BUILD;
+  h->spillable = h->failed = h->has_null = h->has_rows = h->from_disk = false;
+  h->spill_status = HLY_OK;
+  h->n_tail = h->next_tail = h->scan_block = h->scan_offset = 0;
+  HLY_TRY(hly_op_open(op->inputs[0], task));
+  HLY_TRY(hly_op_open(op->inputs[1], task));
+  h->reservation = hly_reservation_create(ctx->pool, op->cls->name, spill, h);
+  HLY_CHECK_MEM(ctx, h->reservation, 0);
+  hly_row_store_init(&h->store, ctx, &h->joiner.kept.row, h->reservation);
+  hly_row_store_init(&h->probe_store, ctx, &h->probe_rows.row, h->reservation);
+  h->store.floor = h->force ? INT64_MAX : HLY_JOIN_LEAST_BYTES;
+  h->probe_store.floor = HLY_JOIN_LEAST_BYTES;
+  HLY_TRY(hly_join_scratch_init(ctx, &h->scratch));
+  HLY_TRY(hly_join_table_init(&h->table, ctx, &h->joiner.kept, h->reservation));
+  h->tail = hly_malloc((size_t)ctx->batch_rows * sizeof *h->tail);
+  HLY_CHECK_MEM(ctx, h->tail, (size_t)ctx->batch_rows * sizeof *h->tail);
+  if (h->build_keys) HLY_TRY(hly_exprs_open(h->build_keys, ctx, task->partition, op->metrics));
+  if (h->probe_keys) HLY_TRY(hly_exprs_open(h->probe_keys, ctx, task->partition, op->metrics));
+  return hly_joiner_open(&h->joiner, task);
+}
+
+void hly_hash_join_close(hly_op *op) {
+  hly_hash_join *h = (hly_hash_join *)op;
+  h->spillable = false;
+  hly_joiner_close(&h->joiner);
+  if (h->build_keys) hly_exprs_close(h->build_keys);
+  if (h->probe_keys) hly_exprs_close(h->probe_keys);
+  hly_hash_join_spill_close(h);
+  hly_join_table_deinit(&h->table);
+  if (h->reservation) {
+    int64_t peak = hly_reservation_peak(h->reservation);
+    if (peak > op->metrics[HALLEY__METRIC__PEAK_MEMORY]) op->metrics[HALLEY__METRIC__PEAK_MEMORY] = peak;
+    if (h->store.ctx) hly_row_store_clear(&h->store);
+    if (h->probe_store.ctx) hly_row_store_clear(&h->probe_store);
+  }
+  h->store = h->probe_store = (hly_row_store){0};
+  hly_join_scratch_deinit(&h->scratch);
+  hly_selection_deinit(&h->chosen);
+  hly_free(h->heads);
+  hly_free(h->tail);
+  h->heads = h->tail = NULL;
+  h->cap_heads = 0;
+  hly_arena_destroy(h->arena);
+  h->arena = NULL;
+  h->disk_batch = h->disk_keys = NULL;
+  hly_reservation_destroy(h->reservation);
+  h->reservation = NULL;
+}
+
+// ---- Binding.
+
+hly_status hly_hash_join_create(hly_binder *b, const Halley__Plan *plan, const hly_op_class *cls,
+                                hly_hash_join **out) {
+  hly_op *op;
+  HLY_TRY(hly_op_create(b, plan, cls, sizeof(hly_hash_join), 2, &op));
+  *out = (hly_hash_join *)op;
+  return HLY_OK;
+}
+
+static hly_status bind_keys(hly_binder *b, hly_hash_join *h, const Halley__HashJoin *msg) {
+  char left[128], right[128];
+  uint32_t n = h->n_keys = (uint32_t)msg->n_left_keys;
+  if (n == 0 || msg->n_right_keys != n)
+    return hly_error_setf(&b->ctx->error, HLY_E_PLAN_INVALID, "HashJoin has %zu and %zu keys",
+                          msg->n_left_keys, msg->n_right_keys);
+  hly_exprs *exprs[2];
+  for (uint32_t i = 0; i < 2; i++)
+    HLY_TRY(hly_exprs_bind(b, h->op.plan_id,
+                           (const Halley__Expr *const *)(i ? msg->right_keys : msg->left_keys), n,
+                           &h->op.inputs[i]->output, &exprs[i]));
+  for (uint32_t k = 0; k < n; k++) {
+    const hly_type *l = hly_exprs_type(exprs[0], k), *r = hly_exprs_type(exprs[1], k);
+    if (!hly_type_equal(l, r))
+      return hly_error_setf(&b->ctx->error, HLY_E_PLAN_INVALID, "HashJoin compares %s with %s",
+                            hly_type_print(l, left, sizeof left), hly_type_print(r, right, sizeof right));
+  }
+  h->build_keys = exprs[msg->build_left ? 0 : 1];
+  h->probe_keys = exprs[msg->build_left ? 1 : 0];
+  h->keys = HLY_ARENA_NEW_N(b->arena, hly_vector *, n);
+  HLY_CHECK_MEM(b->ctx, h->keys, n * sizeof *h->keys);
+  return HLY_OK;
+}
+
+const hly_op_class hly_hash_join_class = {
+    .name = "HashJoin", .open = hly_hash_join_open, .next = hly_hash_join_next, .close = hly_hash_join_close};
+
+hly_status hly_hash_join_bind(hly_binder *b, const Halley__Plan *plan, hly_op **out) {
+  hly_hash_join *h;
+  HLY_TRY(hly_hash_join_create(b, plan, &hly_hash_join_class, &h));
+  const Halley__HashJoin *msg = plan->hash_join;
+  h->build_input = &h->op.inputs[msg->build_left ? 0 : 1];
+  h->probe_input = &h->op.inputs[msg->build_left ? 1 : 0];
+  HLY_TRY(bind_keys(b, h, msg));
+  HLY_TRY(hly_joiner_bind(b, &h->joiner, &h->op, msg->type, msg->build_left, h->build_keys, h->n_keys,
+                          msg->condition));
+  HLY_TRY(hly_join_rows_bind(b, &h->probe_rows, h->probe_keys, h->n_keys, &(*h->probe_input)->output, NULL));
+  h->null_aware = msg->null_aware_anti;
+  if (h->null_aware &&
+      (msg->type != HALLEY__JOIN_TYPE__LEFT_ANTI || msg->build_left || h->n_keys != 1 || msg->condition))
+    return hly_bind_refuse(b, "a null-aware join other than an anti join of one key has no native form");
+  bool broadcast = plan->inputs[msg->build_left ? 0 : 1]->op_case == HALLEY__PLAN__OP_BROADCAST_INPUT;
+  if (broadcast && h->joiner.kept_outer)
+    return hly_bind_refuse(b, "an outer join that keeps the rows of its broadcast side has no native form");
+  h->force = broadcast || h->null_aware;
+  *out = &h->op;
+  return HLY_OK;
+}

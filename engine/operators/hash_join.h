@@ -1,0 +1,80 @@
+// HashJoin's insides, shared by its files: hash_join.c binds, builds and probes, hash_join_spill.c joins
+// partitions that went to disk. NestedLoopJoin is the same operator without keys.
+#ifndef HLY_OPERATORS_HASH_JOIN_H
+#define HLY_OPERATORS_HASH_JOIN_H
+
+#include "operators/join_table.h"
+#include "operators/joiner.h"
+#include "rows/row_partitions.h"
+
+enum { HLY_JOIN_LEAST_BYTES = 256 << 10 }; // of rows in memory that are never refused
+
+// Partitions of one level, of both sides.
+typedef struct hly_join_spill {
+  hly_row_partitions build, probe;
+  uint32_t next_part;
+  struct hly_join_spill *parent;
+} hly_join_spill;
+
+typedef enum hly_hash_join_phase {
+  HLY_JOIN_BUILD,     // taking the build side in
+  HLY_JOIN_PARTITION, // it is on disk: the probe side goes there too
+  HLY_JOIN_PROBE,
+  HLY_JOIN_TAIL, // build rows that match nothing
+  HLY_JOIN_DONE,
+} hly_hash_join_phase;
+
+typedef struct hly_hash_join {
+  hly_op op;
+  hly_joiner joiner; // its kept rows are the build side's
+  // bound
+  hly_op **build_input, **probe_input;
+  uint32_t n_keys;
+  hly_exprs *build_keys, *probe_keys; // NULL: none
+  hly_join_rows probe_rows;           // for the disk
+  bool force;                         // the build side stays in memory whatever the pool says
+  bool null_aware;
+  hly_vector **keys; // of the batch at hand
+  // a run
+  hly_reservation *reservation;
+  hly_row_store store, probe_store;
+  hly_join_scratch scratch;
+  hly_join_table table;
+  hly_hash_join_phase phase;
+  bool spillable;
+  hly_status spill_status; // of a spill that the pool asked for
+  bool failed;             // a probe key raised behind the rows already taken
+  bool has_null, has_rows; // null_aware: of the build side
+  uint8_t **heads;
+  uint32_t cap_heads;
+  hly_selection chosen; // rows without null keys
+  hly_batch view;
+  uint8_t **tail;
+  uint32_t n_tail, next_tail, scan_block, scan_offset;
+  // on disk
+  hly_join_spill *spill; // the deepest level; NULL: nothing was spilled
+  bool from_disk;        // the probe batches are those of a partition
+  hly_row_reader reader;
+  hly_arena *arena;
+  hly_batch *disk_batch, *disk_keys;
+} hly_hash_join;
+
+// Both bind: HashJoin with keys, NestedLoopJoin without.
+HLY_MUST_CHECK hly_status hly_hash_join_create(hly_binder *b, const Halley__Plan *plan,
+                                               const hly_op_class *cls, hly_hash_join **out);
+extern const hly_op_class hly_hash_join_class;
+hly_status hly_hash_join_open(hly_op *op, const Halley__TaskInput *task);
+hly_status hly_hash_join_next(hly_op *op, hly_batch **out);
+void hly_hash_join_close(hly_op *op);
+
+// Whether probe rows without a match, those with null keys among them, can be in the output.
+bool hly_hash_join_keeps_unmatched(const hly_hash_join *h);
+// Writes the rows of the build store, or of the probe store, to level 0, which is made when there is none.
+HLY_MUST_CHECK hly_status hly_hash_join_flush(hly_hash_join *h, bool build);
+// The next partition's build side into the table, its probe side open for reading. *more false: none is left.
+HLY_MUST_CHECK hly_status hly_hash_join_next_part(hly_hash_join *h, bool *more);
+// The next batch of the partition's probe side and its keys; NULL: none.
+HLY_MUST_CHECK hly_status hly_hash_join_read_probe(hly_hash_join *h, hly_batch **out);
+void hly_hash_join_spill_close(hly_hash_join *h);
+
+#endif
