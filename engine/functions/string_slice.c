@@ -35,6 +35,11 @@ hly_status hly_bind_length(hly_binder *b, const hly_fn_call *call, hly_kernel *o
   return HLY_OK;
 }
 
+hly_status hly_bind_octet_length(hly_binder *b, const hly_fn_call *call, hly_kernel *out) {
+  out->fn = length_bytes;
+  return HLY_OK;
+}
+
 // ---- Substring
 
 // The character range [from, until) that position and length mean; positions count from 1, from the end when

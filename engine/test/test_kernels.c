@@ -443,12 +443,71 @@ static void test_needles(void **state) {
   end(&f);
 }
 
+// Results on both sides of the inline limit, nulls with wild views, and what is left to Spark.
+static void test_built_strings(void **state) {
+  static const struct {
+    const char *cls;
+    const char *a, *b, *want; // b NULL: one argument; want NULL: declined
+  } cases[] = {
+      {"Concat", "", "", ""},
+      {"Concat", "abcdef", "ghijkl", "abcdefghijkl"},
+      {"Concat", "abcdef", "ghijklm", "abcdefghijklm"},
+      {"Concat", "\xff", "\xc3", "\xff\xc3"},
+      {"Upper", "aZ09@[`{", NULL, "AZ09@[`{"},
+      {"Upper", "a long text, all of it ascii", NULL, "A LONG TEXT, ALL OF IT ASCII"},
+      {"Lower", "A LONG TEXT, ALL OF IT ASCII", NULL, "a long text, all of it ascii"},
+      {"Lower", "@AZ[", NULL, "@az["},
+      {"Upper",
+       "stra\xc3\x9f"
+       "e",
+       NULL, NULL},
+      {"StringTrim", "  a b  ", NULL, "a b"},
+      {"StringTrim", "   ", NULL, ""},
+      {"StringTrim", "\t a\n ", NULL, "\t a\n"},
+      {"StringTrimLeft", "   more than twelve bytes ", NULL, "more than twelve bytes "},
+      {"StringTrimRight", " more than twelve bytes   ", NULL, " more than twelve bytes"},
+  };
+  const hly_type *S = hly_type_of(HLY_STRING);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    fixture f;
+    begin(&f, S, S, S, 2);
+    declines host = {.n = 0};
+    test_host_init(&host.base, -1);
+    host.base.host.dispatch = count_declined;
+    f.ctx.host = &host.base.host;
+    const char *texts_of[2] = {cases[i].a, cases[i].b ? cases[i].b : ""};
+    for (int c = 0; c < 2; c++) {
+      hly_str *v = f.batch->columns[c]->values;
+      v[0] = hly_str_make(texts_of[c], (uint32_t)strlen(texts_of[c]));
+      v[1] = (hly_str){.len = 77};
+      assert_ok(&f.ctx, hly_vector_need_validity(&f.ctx, f.batch->columns[c]));
+      hly_bits_clear(f.batch->columns[c]->validity, 1);
+    }
+    Halley__Expr *a = x_col(&f.b, 0, S, true), *b = x_col(&f.b, 1, S, true);
+    hly_exprs *p =
+        bind(&f, cases[i].b ? x_call(&f.b, cases[i].cls, S, 2, a, b) : x_call(&f.b, cases[i].cls, S, 1, a));
+    hly_vector *out;
+    uint32_t n_good;
+    assert_ok(&f.ctx, hly_exprs_eval(p, &f.ctx, f.batch, &out, &n_good));
+    assert_int_equal(host.n, cases[i].want ? 0 : 1);
+    assert_int_equal(n_good, cases[i].want ? 2 : 0);
+    if (cases[i].want) {
+      hly_str want = hly_str_make(cases[i].want, (uint32_t)strlen(cases[i].want));
+      if (!hly_str_equal(out->values, &want)) fail_msg("%s of '%s'", cases[i].cls, cases[i].a);
+      assert_true(hly_vector_is_null(out, 1));
+    }
+    hly_exprs_close(p);
+    f.ctx.host = &f.host.host;
+    end(&f);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_comparisons), cmocka_unit_test(test_mixed_decimals),
       cmocka_unit_test(test_in),          cmocka_unit_test(test_substring),
       cmocka_unit_test(test_like),        cmocka_unit_test(test_needles),
-      cmocka_unit_test(test_find),
+      cmocka_unit_test(test_find),        cmocka_unit_test(test_built_strings),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
