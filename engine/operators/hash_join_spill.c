@@ -57,14 +57,15 @@ static bool is_uncut(const hly_join_spill *s, uint32_t part) {
 static hly_status recut(hly_hash_join *h, const hly_row_partitions *from, uint32_t part,
                         hly_row_partitions *to, hly_row_store *store) {
   const uint8_t *row;
+  uint8_t *copy;
   HLY_TRY(hly_row_reader_open(&h->reader, from, part));
   for (uint64_t i = 0;; i++) {
     HLY_TRY(hly_row_reader_next(&h->reader, &row));
     if (!row) break;
-    hly_status st = hly_join_rows_copy(store, row);
+    hly_status st = hly_join_rows_copy(store, row, &copy);
     if (st == HLY_DENIED) {
       HLY_TRY(flush(h, to, store));
-      st = hly_join_rows_copy(store, row);
+      st = hly_join_rows_copy(store, row, &copy);
     }
     HLY_TRY(st);
     if (i % 4096 == 0) HLY_TRY(hly_ctx_poll(h->op.ctx));
@@ -76,12 +77,13 @@ static hly_status recut(hly_hash_join *h, const hly_row_partitions *from, uint32
 static hly_status load_build(hly_hash_join *h, const hly_join_spill *s, uint32_t part, bool force) {
   hly_status st = HLY_OK;
   const uint8_t *row = NULL;
+  uint8_t *copy;
   h->store.floor = force ? INT64_MAX : HLY_JOIN_LEAST_BYTES;
   HLY_TRY(hly_row_reader_open(&h->reader, &s->build, part));
   for (uint64_t i = 0; st == HLY_OK; i++) {
     HLY_TRY(hly_row_reader_next(&h->reader, &row));
     if (!row) break;
-    st = hly_join_rows_copy(&h->store, row);
+    st = hly_join_rows_copy(&h->store, row, &copy);
     if (i % 4096 == 0) HLY_TRY(hly_ctx_poll(h->op.ctx));
   }
   if (st == HLY_OK) st = hly_join_table_build(&h->table, &h->store, force);
@@ -139,7 +141,7 @@ static hly_status need_batches(hly_hash_join *h) {
 
 hly_status hly_hash_join_read_probe(hly_hash_join *h, hly_batch **out) {
   hly_ctx *ctx = h->op.ctx;
-  uint32_t n = 0, block = 0, offset = 0;
+  uint32_t n = 0;
   *out = NULL;
   HLY_TRY(need_batches(h));
   hly_row_store_clear(&h->probe_store);
@@ -149,14 +151,11 @@ hly_status hly_hash_join_read_probe(hly_hash_join *h, hly_batch **out) {
     const uint8_t *row;
     HLY_TRY(hly_row_reader_next(&h->reader, &row));
     if (!row) break;
-    HLY_TRY(hly_join_rows_copy(&h->probe_store, row));
-    n++;
+    HLY_TRY(hly_join_rows_copy(&h->probe_store, row, &h->tail[n++]));
     bytes += h->probe_rows.row.row_bytes + hly_row_long_bytes(&h->probe_rows.row, row);
     if (ctx->batch_bytes && bytes >= ctx->batch_bytes) break;
   }
   if (n == 0) return HLY_OK;
-  if (hly_row_store_scan(&h->probe_store, &block, &offset, h->tail, n) != n)
-    return hly_error_setf(&ctx->error, HLY_E_INTERNAL, "a partition lost rows");
   hly_batch *batch = h->disk_batch, *keys = h->disk_keys;
   for (uint32_t c = 0; c < batch->n_columns; c++) {
     HLY_TRY(hly_batch_writable(ctx, batch, c));

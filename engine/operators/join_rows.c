@@ -130,11 +130,10 @@ hly_status hly_join_rows_append(const hly_join_rows *j, hly_ctx *ctx, hly_join_s
   return HLY_OK;
 }
 
-hly_status hly_join_rows_copy(hly_row_store *store, const uint8_t *row) {
-  uint8_t *copy;
-  HLY_TRY(hly_row_store_append(store, &copy));
-  memcpy(copy, row, store->layout->row_bytes);
-  hly_status st = hly_row_store_own_views(store, copy);
+hly_status hly_join_rows_copy(hly_row_store *store, const uint8_t *row, uint8_t **copy) {
+  HLY_TRY(hly_row_store_append(store, copy));
+  memcpy(*copy, row, store->layout->row_bytes);
+  hly_status st = hly_row_store_own_views(store, *copy);
   if (st != HLY_OK) hly_row_store_drop_last(store, 1);
   return st;
 }

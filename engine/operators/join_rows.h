@@ -80,7 +80,7 @@ HLY_MUST_CHECK hly_status hly_join_rows_append(const hly_join_rows *j, hly_ctx *
                                                hly_row_store *store, hly_vector *const *keys,
                                                const hly_batch *batch, uint32_t *from);
 // Appends a copy of a row; HLY_DENIED: nothing was appended.
-HLY_MUST_CHECK hly_status hly_join_rows_copy(hly_row_store *store, const uint8_t *row);
+HLY_MUST_CHECK hly_status hly_join_rows_copy(hly_row_store *store, const uint8_t *row, uint8_t **copy);
 // Lays out only the keys of n <= HLY_JOIN_CHUNK selected rows at `out`, hashed, `keys.prefix_bytes` apart.
 void hly_join_rows_keys(const hly_join_rows *j, hly_join_scratch *s, hly_vector *const *keys,
                         const uint32_t *sel, uint32_t from, uint32_t n, uint8_t *out);
