@@ -7,6 +7,7 @@ import scala.jdk.CollectionConverters._
 import org.apache.spark._
 import org.apache.spark.memory.SparkOutOfMemoryError
 import org.apache.spark.sql.errors.QueryExecutionErrors
+import org.apache.spark.sql.execution.datasources.SchemaColumnConvertNotSupportedException
 
 /**
  * Spark's exceptions for what no expression raises: overflow of an aggregate, files, memory. (What an expression
@@ -33,6 +34,15 @@ object SparkErrors {
       case "RUNTIME" => new SparkRuntimeException(condition, parameters(condition, given))
       case "NOT_FOUND" =>
         QueryExecutionErrors.fileNotExistError(path, new FileNotFoundException(given.getOrElse("message", path)))
+      case "FILE" if condition.endsWith("PARQUET_COLUMN_DATA_TYPE_MISMATCH") =>
+        val Seq(column, actual, expected) = Seq("column", "actualType", "expectedType").map(given.getOrElse(_, ""))
+        QueryExecutionErrors.parquetColumnDataTypeMismatchError(
+          path,
+          column,
+          expected,
+          actual,
+          new SchemaColumnConvertNotSupportedException(column, actual, expected)
+        )
       case "FILE" => new SparkException(condition, parameters(condition, given), cause)
       case "IO" => new IOException(text)
       case "MEMORY" =>
