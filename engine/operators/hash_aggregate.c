@@ -121,6 +121,10 @@ static hly_status update(hly_hash_aggregate *h, uint32_t from, uint32_t n) {
   const hly_batch *in = h->in;
   for (uint32_t c = 0; c < h->n_calls; c++) {
     hly_agg_call *call = &h->calls[c];
+    if (h->partial_below) {
+      HLY_TRY(call->agg->combine(call->agg, &h->env, &h->one, &h->partial_below->one, 1));
+      continue;
+    }
     uint8_t *const *groups = h->n_keys ? h->groups + from : NULL;
     if (!call->filter) {
       HLY_TRY(
@@ -402,6 +406,23 @@ static hly_status bind_results(hly_binder *b, hly_hash_aggregate *h, const Halle
   return HLY_OK;
 }
 
+static hly_hash_aggregate *partial_below(const hly_hash_aggregate *h) {
+  const hly_op *input = h->op.inputs[0];
+  if (h->n_keys > 0 || input->cls != &HASH_AGGREGATE) return NULL;
+  hly_hash_aggregate *below = (hly_hash_aggregate *)h->op.inputs[0];
+  if (below->n_keys > 0 || below->results || below->n_calls != h->n_calls) return NULL;
+  uint32_t buffer_at = 0;
+  for (uint32_t c = 0; c < h->n_calls; c++) {
+    const hly_agg *a = h->calls[c].agg, *p = below->calls[c].agg;
+    bool same = a->mode == HALLEY__AGG_MODE__FINAL && p->mode == HALLEY__AGG_MODE__PARTIAL &&
+                a->cls == p->cls && a->offset == p->offset && a->state_bytes == p->state_bytes &&
+                h->calls[c].buffer_at == buffer_at;
+    if (!same) return NULL;
+    buffer_at += a->n_buffers;
+  }
+  return below;
+}
+
 hly_status hly_hash_aggregate_bind(hly_binder *b, const Halley__Plan *plan, hly_op **out) {
   hly_op *op;
   HLY_TRY(hly_op_create(b, plan, &HASH_AGGREGATE, sizeof(hly_hash_aggregate), 1, &op));
@@ -430,6 +451,7 @@ hly_status hly_hash_aggregate_bind(hly_binder *b, const Halley__Plan *plan, hly_
   HLY_TRY(bind_exprs(b, h, msg));
   HLY_TRY(bind_layout(b, h));
   HLY_TRY(bind_results(b, h, msg));
+  h->partial_below = partial_below(h);
   *out = op;
   return HLY_OK;
 }

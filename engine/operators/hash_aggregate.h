@@ -51,6 +51,9 @@ typedef struct hly_hash_aggregate {
   hly_exprs *results; // over inner; NULL: inner is the output
   bool partial;       // all calls are PARTIAL: groups may leave before the input ends, more than once
   bool may_skip;      // and nothing depends on how rows are grouped
+  // Without keys, directly above the partial aggregate of the same calls: Spark's generated code hands the
+  // sums over in variables, not in a row, so that a decimal of any size arrives. So do we, state by state.
+  struct hly_hash_aggregate *partial_below;
   // a run
   hly_reservation *reservation;
   hly_group_table table;

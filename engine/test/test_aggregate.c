@@ -344,6 +344,39 @@ static void test_decimal_overflow(void **state) {
   finish(&t);
 }
 
+// A final aggregate directly above its partial one: Spark's generated code hands the sum over in a variable.
+static void test_decimal_sum_between_stages(void **state) {
+  for (int grouped = 0; grouped < 2; grouped++) {
+    bench t;
+    start(&t, -1, 8192);
+    hly_i128 big = hly_pow10_i128[38] - 1, values[2] = {big, big};
+    hly_batch *batch = one_column(&t, "decimal(38,0)", values, NULL, 2);
+    hly_schema schema = test_schema(t.arena, "struct<x:decimal(38,0)>"), partial, output;
+    Halley__Expr *key = x_int(&t.b, hly_type_of(HLY_INT), 1), *column = p_field(&t.b, &schema, 0);
+    static const char buffer[] = "struct<s:decimal(38,0),e:boolean>";
+    Halley__AggCall *below = p_call(&t.b, "Sum", PARTIAL, "decimal(38,0)", buffer, column, 0);
+    Halley__AggCall *above = p_call(&t.b, "Sum", FINAL, "decimal(38,0)", buffer, NULL, grouped);
+    p_call_param(&t.b, below, "evalContext.evalMode", "ANSI", false);
+    p_call_param(&t.b, above, "evalContext.evalMode", "ANSI", false);
+    Halley__Plan *plan =
+        p_aggregate(&t.b, p_input(&t.b, &schema), (uint32_t)grouped, &key, 1, &below, &partial);
+    Halley__Expr *partial_key = grouped ? p_field(&t.b, &partial, 0) : NULL;
+    plan = p_aggregate(&t.b, plan, (uint32_t)grouped, &partial_key, 1, &above, &output);
+    plan_run r;
+    plan_bind(&r, &t.ctx, t.arena, plan);
+    batch_source source;
+    batch_source_attach(&source, r.op->inputs[0], 0, &batch, 1);
+    Halley__TaskInput task = HALLEY__TASK_INPUT__INIT;
+    assert_int_equal(plan_drain(&r, &task), HLY_ERR);
+    char text[512];
+    hly_error_print(&t.ctx.error, text, sizeof text);
+    assert_non_null(
+        strstr(text, grouped ? "Overflow in sum of decimals" : "199999999999999999999999999999999999998"));
+    hly_error_clear(&t.ctx.error);
+    finish(&t);
+  }
+}
+
 static void test_averages(void **state) {
   bench t;
   start(&t, -1, 8192);
@@ -705,6 +738,7 @@ int main(void) {
       cmocka_unit_test(test_empty_input),
       cmocka_unit_test(test_long_overflow),
       cmocka_unit_test(test_decimal_overflow),
+      cmocka_unit_test(test_decimal_sum_between_stages),
       cmocka_unit_test(test_averages),
       cmocka_unit_test(test_zeros_and_nans),
       cmocka_unit_test(test_first_last),
