@@ -110,6 +110,8 @@ hly_status hly_agg_bind(hly_binder *b, const Halley__AggCall *call, bool grouped
     a->cls = FUNCTIONS[f].cls;
     a->mode = call->mode;
     a->grouped = grouped;
+    if (call->mode < HALLEY__AGG_MODE__PARTIAL || call->mode > HALLEY__AGG_MODE__COMPLETE)
+      return hly_error_setf(&b->ctx->error, HLY_E_PLAN_INVALID, "mode %d of %s", (int)call->mode, a->cls);
     a->merges = call->mode == HALLEY__AGG_MODE__PARTIAL_MERGE || call->mode == HALLEY__AGG_MODE__FINAL;
     a->is_final = call->mode == HALLEY__AGG_MODE__FINAL || call->mode == HALLEY__AGG_MODE__COMPLETE;
     HLY_TRY(bind_types(b, call, a));
