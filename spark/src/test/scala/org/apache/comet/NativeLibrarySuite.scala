@@ -32,7 +32,7 @@ class NativeLibrarySuite extends AnyFunSuite {
   private def warnings(output: String): Int = "native library could not be loaded".r.findAllIn(output).size
 
   test("the library in the jar loads in under 100 ms and leaves no file") {
-    // The best of a few: what a busy machine adds is not the library's.
+    // The best of a few: the first finds cold caches.
     val millis = (1 to 5).iterator.map { _ =>
       val (code, output, left) = probe()("false")
       assert(code == 0, output)
