@@ -252,6 +252,7 @@ hly_status hly_hash_join_open(hly_op *op, const Halley__TaskInput *task) {
   h->probe_store.floor = HLY_JOIN_LEAST_BYTES;
   HLY_TRY(hly_join_scratch_init(ctx, &h->scratch));
   HLY_TRY(hly_join_table_init(&h->table, ctx, &h->joiner.kept, h->reservation));
+  h->table.reads_rows = h->joiner.form == HLY_JOIN_PAIRS || h->joiner.condition;
   h->tail = hly_malloc((size_t)ctx->batch_rows * sizeof *h->tail);
   HLY_CHECK_MEM(ctx, h->tail, (size_t)ctx->batch_rows * sizeof *h->tail);
   if (h->build_keys) HLY_TRY(hly_exprs_open(h->build_keys, ctx, task->partition, op->metrics));

@@ -6,6 +6,8 @@
 #ifndef HLY_OPERATORS_JOIN_ROWS_H
 #define HLY_OPERATORS_JOIN_ROWS_H
 
+#include <string.h>
+
 #include "expr/expr.h"
 #include "rows/row_store.h"
 
@@ -85,7 +87,10 @@ HLY_MUST_CHECK hly_status hly_join_rows_copy(hly_row_store *store, const uint8_t
 void hly_join_rows_keys(const hly_join_rows *j, hly_join_scratch *s, hly_vector *const *keys,
                         const uint32_t *sel, uint32_t from, uint32_t n, uint8_t *out);
 static inline bool hly_join_same_key(const hly_join_rows *j, const uint8_t *a, const uint8_t *b) {
-  return hly_row_equal(&j->keys, a, b);
+  if (j->keys.n_field_views) return hly_row_equal(&j->keys, a, b);
+  for (uint32_t at = HLY_JOIN_HEADER; at < j->keys.prefix_bytes; at += 8)
+    if (memcmp(a + at, b + at, 8)) return false;
+  return true;
 }
 // Reads input column `column` of the rows into `out` (flat; refs == 1).
 HLY_MUST_CHECK static inline hly_status hly_join_rows_gather(const hly_join_rows *j, hly_ctx *ctx,

@@ -223,6 +223,8 @@ void hly_join_table_find(hly_join_table *t, hly_join_scratch *scratch, hly_vecto
     uint32_t m = n - from < HLY_JOIN_CHUNK ? n - from : HLY_JOIN_CHUNK;
     if (t->direct) {
       find_direct(t, scratch, keys[0], sel, from, m, heads + from);
+      if (t->reads_rows && t->n_slots >= BIG_TABLE)
+        for (uint32_t i = from; i < from + m; i++) __builtin_prefetch(heads[i]);
       continue;
     }
     hly_join_rows_keys(rows, scratch, keys, sel, from, m, t->probe);

@@ -17,7 +17,8 @@ typedef struct hly_join_table {
   uint64_t *slots; // hashed: mask + 1; direct: range
   uint64_t n_slots, mask;
   bool direct;
-  int64_t least; // direct: the key of the first slot
+  bool reads_rows; // whoever finds chains reads their rows soon: worth fetching ahead
+  int64_t least;   // direct: the key of the first slot
   uint8_t *single;
   uint8_t *probe; // keys of HLY_JOIN_CHUNK rows, laid out
 } hly_join_table;
