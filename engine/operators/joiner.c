@@ -154,7 +154,7 @@ void hly_joiner_begin(hly_joiner *j, const hly_batch *in, uint32_t n, uint8_t *c
   j->heads = heads;
   j->at = 0;
   j->chain = NULL;
-  j->row_matched = false;
+  j->row_matched = j->between = false;
   j->row_bytes = n && j->op->ctx->batch_bytes ? hly_batch_bytes(in) / in->n_sel : 0;
 }
 
@@ -227,6 +227,15 @@ static hly_status raise(hly_joiner *j) {
   return HLY_ERR; // raised before: the context still has it
 }
 
+// The chain of the probe row, or of its next piece.
+static hly_status next_chain(hly_joiner *j, uint32_t at, uint8_t **chain) {
+  *chain = j->heads[at];
+  if (!j->pieced || *chain != j->pieced) return HLY_OK;
+  bool first = !j->between;
+  j->between = false;
+  return j->piece(j->piece_arg, first, chain, &j->last_piece);
+}
+
 // ---- Semi, anti, existence.
 
 // Decides rows [from, *limit) of the probe batch into j->matched. *limit is lowered when a row fails; the
@@ -234,14 +243,17 @@ static hly_status raise(hly_joiner *j) {
 static hly_status judge(hly_joiner *j, uint32_t from, uint32_t *limit) {
   uint32_t most = j->op->ctx->batch_rows, row = from, budget = FIRST_PAIRS;
   uint8_t *chain = NULL;
+  j->between = false;
   memset(j->matched, 0, *limit - from);
   while (row < *limit) {
     uint32_t n = 0, r = row, left = budget;
     uint8_t *c = chain;
     while (r < *limit) {
+      bool pieced = j->pieced && j->heads[r] == j->pieced;
       if (!c) {
-        c = j->heads[r];
-        left = FIRST_PAIRS;
+        if (pieced && n > 0) break; // pairs point to the piece before
+        left = j->between ? budget : FIRST_PAIRS;
+        HLY_TRY(next_chain(j, r, &c));
       }
       for (; c && n < most && left; n++, left--, c = hly_join_next(c)) {
         j->pair_at[n] = r;
@@ -249,6 +261,8 @@ static hly_status judge(hly_joiner *j, uint32_t from, uint32_t *limit) {
         j->pair_kept[n] = c;
       }
       if (c) break;
+      j->between = pieced && !j->last_piece;
+      if (j->between) break;
       r++;
     }
     uint32_t n_passed, stop;
@@ -264,11 +278,12 @@ static hly_status judge(hly_joiner *j, uint32_t from, uint32_t *limit) {
       r = failed; // passed before: Spark does not come to the pair that failed
       c = j->pair_kept[stop];
     }
-    if (c && j->matched[r - from]) {
+    if ((c || j->between) && j->matched[r - from]) {
       r++;
       c = NULL;
+      j->between = false;
     }
-    budget = c && r == row ? (budget < most / 4 ? budget * 4 : most) : FIRST_PAIRS;
+    budget = (c || j->between) && r == row ? (budget < most / 4 ? budget * 4 : most) : FIRST_PAIRS;
     row = r;
     chain = c;
     HLY_TRY(hly_ctx_poll(j->op->ctx));
@@ -317,12 +332,14 @@ static hly_status next_rows(hly_joiner *j, hly_batch **out) {
 // ---- Pairs.
 
 // The next pairs, up to a batch; probe rows without any are padded when they are given.
-static uint32_t fill(hly_joiner *j) {
+static hly_status fill(hly_joiner *j, uint32_t *n_out) {
   uint32_t n = 0, most = j->op->ctx->batch_rows;
   uint64_t bytes = 0, limit = j->op->ctx->batch_bytes;
   while (n < most && j->at < j->n_in) {
+    bool pieced = j->pieced && j->heads[j->at] == j->pieced;
     if (!j->chain) {
-      j->chain = j->heads[j->at];
+      if (pieced && n > 0) break; // pairs point to the piece before
+      HLY_TRY(next_chain(j, j->at, &j->chain));
       if (!j->chain && !j->probe_outer) {
         j->at++;
         continue;
@@ -330,15 +347,19 @@ static uint32_t fill(hly_joiner *j) {
     }
     if (limit) {
       bytes += j->row_bytes + (j->chain ? kept_bytes(j, j->chain) : 0);
-      if (bytes > limit && n > 0) return n;
+      if (bytes > limit && n > 0) break;
     }
     j->pair_at[n] = j->at;
     j->pair_row[n] = row_at(j->in, j->at);
     j->pair_kept[n++] = j->chain;
     if (j->chain) j->chain = hly_join_next(j->chain);
-    if (!j->chain) j->at++;
+    if (j->chain) continue;
+    j->between = pieced && !j->last_piece;
+    if (j->between) break;
+    j->at++;
   }
-  return n;
+  *n_out = n;
+  return HLY_OK;
 }
 
 // Drops the pairs that do not pass; the last one of a probe row that no pair of passed becomes padding.
@@ -377,6 +398,7 @@ static hly_status filter(hly_joiner *j, uint32_t n, uint32_t *n_out) {
   if (stop < n) { // the next call begins with the pair that failed
     j->at = failed_at;
     j->chain = failed_kept;
+    j->between = false;
   }
   *n_out = out;
   return HLY_OK;
@@ -451,7 +473,9 @@ hly_status hly_joiner_next(hly_joiner *j, hly_batch **out) {
     HLY_TRY(next_rows(j, out));
   } else {
     uint32_t n;
-    while ((n = fill(j)) > 0) {
+    for (;;) {
+      HLY_TRY(fill(j, &n));
+      if (n == 0) break;
       if (j->condition) HLY_TRY(filter(j, n, &n));
       if (n > 0) return give_pairs(j, n, out);
       HLY_TRY(hly_ctx_poll(j->op->ctx));

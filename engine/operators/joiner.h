@@ -19,6 +19,10 @@ typedef enum hly_join_form {
   HLY_JOIN_EXISTENCE, // all probe rows, and whether they have one
 } hly_join_form;
 
+// Reads a piece of the chain that is not in memory, in place of the piece before: its first one or the next.
+// *last: no other follows.
+typedef hly_status (*hly_piece_fn)(void *arg, bool first, uint8_t **chain, bool *last);
+
 typedef struct hly_joiner {
   hly_op *op;
   // bound
@@ -52,8 +56,13 @@ typedef struct hly_joiner {
   uint8_t *const *heads;
   uint64_t row_bytes; // average of its rows
   uint32_t at;        // next row
-  uint8_t *chain;     // next kept row of its pairs; NULL: the row is not begun
+  uint8_t *chain;     // next kept row of its pairs; NULL: the row is not begun, or `between`
   bool row_matched;
+  // A chain that comes in pieces: the head that stands for it (NULL: none), and who reads it.
+  const uint8_t *pieced;
+  hly_piece_fn piece;
+  void *piece_arg;
+  bool last_piece, between; // pieces of the row at hand
 } hly_joiner;
 
 // Binds `kept` and the condition (NULL: none) for a join of op's two inputs. `kept_keys` NULL: no keys.

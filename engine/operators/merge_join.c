@@ -3,49 +3,13 @@
 // may have begun in earlier batches.
 //
 // The kept input is pulled only when no streamed row waits for its output, so that an error there, or in its
-// keys, does not take away rows that come before it.
+// keys, does not take away rows that come before it. A group that the pool refuses room goes to disk
+// (merge_join_spill.c).
+#include "operators/merge_join.h"
+
 #include <string.h>
 
 #include "base/mem.h"
-#include "operators/joiner.h"
-#include "rows/row_compare.h"
-
-typedef struct merge_join {
-  hly_op op;
-  hly_joiner joiner;
-  // bound
-  hly_op **stream_input, **kept_input;
-  uint32_t n_keys;
-  hly_exprs *stream_keys, *kept_keys;
-  hly_vector **keys;
-  hly_row_order *orders;
-  hly_row_orders by_key;
-  // a run
-  hly_reservation *reservation;
-  hly_join_scratch scratch;
-  bool done;
-  // the streamed side
-  hly_batch *in; // NULL: pull
-  uint32_t n_in, next_in;
-  bool stream_done, stream_failed;
-  uint8_t *in_keys; // of the batch, laid out
-  uint8_t **heads;
-  uint32_t cap_in;
-  hly_batch range; // of `in`, being given
-  hly_selection identity;
-  // the kept side
-  hly_row_store store, spare; // the batch, and the group before it
-  bool kept_done, kept_failed;
-  uint8_t **rows; // of the batch
-  uint32_t n_rows, next_row, cap_rows;
-  uint8_t *group, *group_last; // NULL: none
-  uint64_t n_group;
-  bool group_ended; // no more of its rows can come
-  // kept rows that match nothing
-  bool giving;
-  uint8_t **tail;
-  uint32_t n_tail, next_tail, scan_block, scan_offset;
-} merge_join;
 
 static hly_status need(hly_ctx *ctx, uint8_t ***rows, uint32_t *capacity, uint32_t n) {
   if (n <= *capacity) return HLY_OK;
@@ -57,18 +21,19 @@ static hly_status need(hly_ctx *ctx, uint8_t ***rows, uint32_t *capacity, uint32
   return HLY_OK;
 }
 
-static hly_status raise(merge_join *m, hly_exprs *keys) {
+static hly_status raise(hly_merge_join *m, hly_exprs *keys) {
   HLY_TRY(hly_exprs_raise(keys, m->op.ctx));
   return HLY_ERR; // raised before: the context still has it
 }
 
-static int compare(const merge_join *m, const uint8_t *a, const uint8_t *b) {
+static int compare(const hly_merge_join *m, const uint8_t *a, const uint8_t *b) {
   return hly_row_compare(&m->joiner.kept.keys, &m->by_key, 0, a, b);
 }
 
 // ---- The kept side.
 
-static void link_group(merge_join *m, uint8_t *row) {
+static hly_status link_group(hly_merge_join *m, uint8_t *row) {
+  if (m->group_on_disk) return hly_merge_disk_add(m, row);
   if (m->group)
     hly_join_set_link(m->group_last,
                       (hly_join_link(m->group_last) & HLY_JOIN_MATCHED) | (uint64_t)(uintptr_t)row);
@@ -76,35 +41,53 @@ static void link_group(merge_join *m, uint8_t *row) {
     m->group = row;
   m->group_last = row;
   m->n_group++;
+  return HLY_OK;
 }
 
-static void drop_group(merge_join *m) {
+static void drop_group(hly_merge_join *m) {
   m->group = m->group_last = NULL;
   m->n_group = 0;
-  m->group_ended = false;
+  m->group_ended = m->group_on_disk = false;
+}
+
+// Whether as much again as the group takes would be refused.
+static bool is_too_large(hly_merge_join *m) {
+  int64_t n_bytes = m->store.reserved;
+  if (m->group_ended || n_bytes <= HLY_MERGE_LEAST_BYTES) return false;
+  if (hly_reservation_grow(m->reservation, n_bytes) != HLY_OK) return true;
+  hly_reservation_shrink(m->reservation, n_bytes);
+  return false;
 }
 
 // Forgets all kept rows but the group, which may go on.
-static hly_status drop_batch(merge_join *m) {
+static hly_status drop_batch(hly_merge_join *m) {
   m->n_rows = m->next_row = 0;
-  if (m->n_group == m->store.n_rows) return HLY_OK; // nothing else is there
+  if (m->has_disk && !m->group_on_disk) hly_merge_disk_close(m);
+  if (m->group_on_disk) {
+    hly_row_store_clear(&m->store);
+    return HLY_OK;
+  }
+  if (m->n_group == m->store.n_rows) // nothing else is there
+    return m->group && is_too_large(m) ? hly_merge_group_to_disk(m) : HLY_OK;
   uint8_t *from = m->group;
+  bool ended = m->group_ended;
   drop_group(m);
   for (; from; from = hly_join_next(from)) {
     uint8_t *copy;
     HLY_TRY(hly_join_rows_copy(&m->spare, from, &copy));
     hly_join_set_link(copy, hly_join_link(from) & HLY_JOIN_MATCHED);
-    link_group(m, copy);
+    HLY_TRY(link_group(m, copy));
   }
+  m->group_ended = ended;
   hly_row_store_clear(&m->store);
   hly_row_store t = m->store;
   m->store = m->spare;
   m->spare = t;
-  return HLY_OK;
+  return m->group && is_too_large(m) ? hly_merge_group_to_disk(m) : HLY_OK;
 }
 
 // Pulls the next kept batch into the store. Only when no streamed row waits.
-static hly_status pull_kept(merge_join *m) {
+static hly_status pull_kept(hly_merge_join *m) {
   hly_ctx *ctx = m->op.ctx;
   const hly_join_rows *kept = &m->joiner.kept;
   if (m->kept_failed) return raise(m, m->kept_keys);
@@ -137,7 +120,7 @@ static hly_status pull_kept(merge_join *m) {
 
 // Makes a kept row available. *blocked: it must not be pulled now, because streamed rows wait or because
 // those that were passed without a match have to be given first.
-static hly_status need_kept(merge_join *m, bool waiting, bool *blocked) {
+static hly_status need_kept(hly_merge_join *m, bool waiting, bool *blocked) {
   *blocked = false;
   if (m->next_row < m->n_rows || m->kept_done) return HLY_OK;
   *blocked = waiting || (m->joiner.kept_outer && m->n_rows > 0);
@@ -145,21 +128,22 @@ static hly_status need_kept(merge_join *m, bool waiting, bool *blocked) {
 }
 
 // Adds to the group what still belongs to it.
-static hly_status finish_group(merge_join *m, bool waiting, bool *blocked) {
+static hly_status finish_group(hly_merge_join *m, bool waiting, bool *blocked) {
   *blocked = false;
   while (!m->group_ended) {
     HLY_TRY(need_kept(m, waiting, blocked));
     if (*blocked) return HLY_OK;
     if (m->next_row < m->n_rows && compare(m, m->rows[m->next_row], m->group) == 0)
-      link_group(m, m->rows[m->next_row++]);
+      HLY_TRY(link_group(m, m->rows[m->next_row++]));
     else
       m->group_ended = true;
+    if (m->group_ended && m->group_on_disk) HLY_TRY(hly_merge_disk_end(m));
   }
   return HLY_OK;
 }
 
 // Finds the group of a streamed key, which is not below any before it.
-static hly_status seek(merge_join *m, const uint8_t *key, bool waiting, uint8_t **head, bool *blocked) {
+static hly_status seek(hly_merge_join *m, const uint8_t *key, bool waiting, uint8_t **head, bool *blocked) {
   *head = NULL;
   *blocked = false;
   if (hly_join_null_key(&m->joiner.kept, key)) return HLY_OK;
@@ -171,7 +155,7 @@ static hly_status seek(merge_join *m, const uint8_t *key, bool waiting, uint8_t 
     int c = hly_join_null_key(&m->joiner.kept, row) ? -1 : compare(m, row, key);
     if (c > 0) return HLY_OK;
     m->next_row++;
-    if (c == 0) link_group(m, row);
+    if (c == 0) HLY_TRY(link_group(m, row));
   }
   HLY_TRY(finish_group(m, waiting, blocked));
   *head = m->group;
@@ -181,20 +165,28 @@ static hly_status seek(merge_join *m, const uint8_t *key, bool waiting, uint8_t 
 // ---- Kept rows that match nothing.
 
 // Gives those of the store that will match nothing any more: all but the group, which stays, unless `all`.
-static hly_status next_unmatched(merge_join *m, bool all, hly_batch **out) {
+static hly_status next_unmatched(hly_merge_join *m, bool all, hly_batch **out) {
   while (m->next_tail == m->n_tail) {
-    uint32_t n =
-        hly_row_store_scan(&m->store, &m->scan_block, &m->scan_offset, m->tail, m->op.ctx->batch_rows);
+    uint32_t n = hly_row_store_scan(m->giving_disk ? &m->piece : &m->store, &m->scan_block, &m->scan_offset,
+                                    m->tail, m->op.ctx->batch_rows);
     m->n_tail = m->next_tail = 0;
     if (n == 0) {
-      m->giving = false;
       m->scan_block = m->scan_offset = 0;
-      return HLY_OK;
+      bool last = !m->has_disk || (m->group_on_disk && !all) || (m->giving_disk && m->joiner.last_piece);
+      if (last) {
+        m->giving = m->giving_disk = false;
+        return HLY_OK;
+      }
+      uint8_t *chain;
+      HLY_TRY(hly_merge_disk_piece(m, !m->giving_disk, &chain, &m->joiner.last_piece));
+      m->giving_disk = true;
+      continue;
     }
     for (uint32_t i = 0; i < n; i++) {
       uint8_t *row = m->tail[i];
       if (hly_join_link(row) & HLY_JOIN_MATCHED) continue;
-      if (!all && m->group && !hly_join_null_key(&m->joiner.kept, row) && compare(m, row, m->group) == 0)
+      if (!all && !m->giving_disk && m->group && !hly_join_null_key(&m->joiner.kept, row) &&
+          compare(m, row, m->group) == 0)
         continue;
       m->tail[m->n_tail++] = row;
     }
@@ -207,7 +199,7 @@ static hly_status next_unmatched(merge_join *m, bool all, hly_batch **out) {
 
 // ---- The streamed side.
 
-static hly_status pull_stream(merge_join *m) {
+static hly_status pull_stream(hly_merge_join *m) {
   hly_ctx *ctx = m->op.ctx;
   const hly_join_rows *kept = &m->joiner.kept;
   if (m->stream_failed) return raise(m, m->stream_keys);
@@ -239,7 +231,7 @@ static hly_status pull_stream(merge_join *m) {
 
 // Finds the groups of the streamed rows from next_in on, as many as the kept rows at hand decide, and begins
 // giving them. Nothing is begun when the first one needs kept rows that match nothing to be given before.
-static hly_status begin_range(merge_join *m) {
+static hly_status begin_range(hly_merge_join *m) {
   uint32_t from = m->next_in, i = from;
   size_t stride = m->joiner.kept.keys.prefix_bytes;
   bool blocked = false;
@@ -259,13 +251,13 @@ static hly_status begin_range(merge_join *m) {
 }
 
 // Whether the end of the kept side is the end of the join.
-static bool ends_with_kept(const merge_join *m) {
+static bool ends_with_kept(const hly_merge_join *m) {
   const hly_joiner *j = &m->joiner;
   return j->form == HLY_JOIN_SEMI || (j->form == HLY_JOIN_PAIRS && !j->probe_outer && !j->kept_outer);
 }
 
 static hly_status next_merged(hly_op *op, hly_batch **out) {
-  merge_join *m = (merge_join *)op;
+  hly_merge_join *m = (hly_merge_join *)op;
   *out = NULL;
   while (!m->done) {
     if (hly_joiner_busy(&m->joiner)) {
@@ -299,9 +291,10 @@ static hly_status next_merged(hly_op *op, hly_batch **out) {
 // ---- Opening, closing, binding.
 
 static hly_status open_merge(hly_op *op, const Halley__TaskInput *task) {
-  merge_join *m = (merge_join *)op;
+  hly_merge_join *m = (hly_merge_join *)op;
   hly_ctx *ctx = op->ctx;
-  m->done = m->stream_done = m->stream_failed = m->kept_done = m->kept_failed = m->giving = false;
+  m->done = m->stream_done = m->stream_failed = m->kept_done = m->kept_failed = false;
+  m->giving = m->giving_disk = false;
   m->in = NULL;
   m->n_in = m->next_in = m->n_rows = m->next_row = 0;
   m->n_tail = m->next_tail = m->scan_block = m->scan_offset = 0;
@@ -312,8 +305,11 @@ static hly_status open_merge(hly_op *op, const Halley__TaskInput *task) {
   HLY_CHECK_MEM(ctx, m->reservation, 0);
   hly_row_store_init(&m->store, ctx, &m->joiner.kept.row, m->reservation);
   hly_row_store_init(&m->spare, ctx, &m->joiner.kept.row, m->reservation);
-  // One batch and one group: what a merge cannot do without is recorded, not refused.
+  // One batch, and a group until it is seen to be too large: recorded, not refused.
   m->store.floor = m->spare.floor = INT64_MAX;
+  m->joiner.pieced = NULL;
+  m->joiner.piece = hly_merge_disk_piece;
+  m->joiner.piece_arg = m;
   HLY_TRY(hly_join_scratch_init(ctx, &m->scratch));
   m->tail = hly_malloc((size_t)ctx->batch_rows * sizeof *m->tail);
   HLY_CHECK_MEM(ctx, m->tail, (size_t)ctx->batch_rows * sizeof *m->tail);
@@ -323,8 +319,9 @@ static hly_status open_merge(hly_op *op, const Halley__TaskInput *task) {
 }
 
 static void close_merge(hly_op *op) {
-  merge_join *m = (merge_join *)op;
+  hly_merge_join *m = (hly_merge_join *)op;
   hly_joiner_close(&m->joiner);
+  hly_merge_disk_close(m);
   hly_exprs_close(m->stream_keys);
   hly_exprs_close(m->kept_keys);
   if (m->reservation) {
@@ -350,7 +347,7 @@ static void close_merge(hly_op *op) {
 static const hly_op_class MERGE_JOIN = {
     .name = "MergeJoin", .open = open_merge, .next = next_merged, .close = close_merge};
 
-static hly_status bind_keys(hly_binder *b, merge_join *m, const Halley__MergeJoin *msg, bool kept_left) {
+static hly_status bind_keys(hly_binder *b, hly_merge_join *m, const Halley__MergeJoin *msg, bool kept_left) {
   char text[128];
   uint32_t n = m->n_keys = (uint32_t)msg->n_left_keys;
   if (n == 0 || msg->n_right_keys != n)
@@ -379,8 +376,8 @@ static hly_status bind_keys(hly_binder *b, merge_join *m, const Halley__MergeJoi
 
 hly_status hly_merge_join_bind(hly_binder *b, const Halley__Plan *plan, hly_op **out) {
   hly_op *op;
-  HLY_TRY(hly_op_create(b, plan, &MERGE_JOIN, sizeof(merge_join), 2, &op));
-  merge_join *m = (merge_join *)op;
+  HLY_TRY(hly_op_create(b, plan, &MERGE_JOIN, sizeof(hly_merge_join), 2, &op));
+  hly_merge_join *m = (hly_merge_join *)op;
   const Halley__MergeJoin *msg = plan->merge_join;
   bool kept_left = msg->type == HALLEY__JOIN_TYPE__RIGHT_OUTER;
   m->kept_input = &op->inputs[kept_left ? 0 : 1];

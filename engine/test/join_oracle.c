@@ -88,6 +88,10 @@ static hly_vector *make_pool(join_test *t, test_random *r, const hly_type *type,
   return owned(t, test_shaped_vector(&t->ctx, r, type, &shape, NULL));
 }
 
+static uint32_t rows_of(const join_setup *u, int side) {
+  return side == 0 && u->left_rows ? u->left_rows : u->rows;
+}
+
 static void make_inputs(join_test *t) {
   const join_setup *u = &t->setup;
   test_random r = {u->rows * 31 + u->n_values};
@@ -95,23 +99,24 @@ static void make_inputs(join_test *t) {
   hly_vector *strings = make_pool(t, &r, hly_type_of(HLY_STRING), 2);
   for (int side = 0; side < 2; side++) {
     const hly_schema *schema = side ? &t->right : &t->left;
+    uint32_t rows = rows_of(u, side);
     uint32_t n = t->n_batches[side] = side ? u->right_batches : u->left_batches;
     t->batches[side] = HLY_ARENA_NEW_N(t->arena, hly_batch *, n + 1);
     for (uint32_t i = 0; i < n; i++) {
       hly_batch *batch = t->batches[side][i] = HLY_ARENA_NEW(t->arena, hly_batch);
       batch->n_columns = schema->n_fields;
       batch->columns = HLY_ARENA_NEW_N(t->arena, hly_vector *, schema->n_fields);
-      batch->columns[0] = pick(t, &r, pool, u->rows);
-      batch->columns[1] = pick(t, &r, strings, u->rows);
-      batch->columns[2] = small_longs(t, &r, u->rows);
+      batch->columns[0] = pick(t, &r, pool, rows);
+      batch->columns[1] = pick(t, &r, strings, rows);
+      batch->columns[2] = small_longs(t, &r, rows);
       test_shape shape = {
-          .n_rows = u->rows, .null_percent = u->null_percent, .max_string = 40, .encoding = u->encoding};
+          .n_rows = rows, .null_percent = u->null_percent, .max_string = 40, .encoding = u->encoding};
       for (uint32_t c = 3; c < schema->n_fields; c++)
         batch->columns[c] = owned(t, test_shaped_vector(&t->ctx, &r, schema->fields[c].type, &shape, NULL));
-      hly_batch_set_rows(batch, u->rows);
+      hly_batch_set_rows(batch, rows);
       if (i % 2 == 0 || u->kind == JOIN_MERGE) continue;
-      uint32_t *sel = HLY_ARENA_NEW_N(t->arena, uint32_t, u->rows + 1), n_sel = 0;
-      for (uint32_t k = 0; k < u->rows; k++)
+      uint32_t *sel = HLY_ARENA_NEW_N(t->arena, uint32_t, rows + 1), n_sel = 0;
+      for (uint32_t k = 0; k < rows; k++)
         if (k % 3) sel[n_sel++] = k;
       batch->sel = sel;
       batch->n_sel = n_sel;
@@ -401,7 +406,7 @@ void join_sort_side(join_test *t, int side) {
   ref *refs = list_rows(t, side, &n);
   qsort(refs, n, sizeof *refs, compare_keys);
   const hly_schema *schema = side ? &t->right : &t->left;
-  uint32_t rows = t->setup.rows;
+  uint32_t rows = rows_of(&t->setup, side);
   for (uint32_t i = 0; i < t->n_batches[side]; i++) {
     hly_batch *batch = HLY_ARENA_NEW(t->arena, hly_batch);
     batch->n_columns = schema->n_fields;

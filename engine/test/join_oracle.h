@@ -19,6 +19,7 @@ typedef struct join_setup {
   uint32_t batch_rows;
   uint64_t batch_bytes;
   uint32_t left_batches, right_batches, rows; // rows a batch
+  uint32_t left_rows;                         // a batch of the left side; 0: `rows`
   uint32_t n_values;                          // of the pool of keys
   uint32_t null_percent;
   bool skewed; // half of the rows have one key

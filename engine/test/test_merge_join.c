@@ -98,6 +98,48 @@ static void test_errors(void **state) {
   assert_true(n_failed > 30);
 }
 
+// A group that is refused memory goes to disk and is read for each of its streamed rows.
+static void test_group_on_disk(void **state) {
+  uint32_t n_failed = 0;
+  for (int type = 0; type < N_TYPES; type++) {
+    for (int bits = 0; bits < 3; bits++) {
+      bool pairs = type < HALLEY__JOIN_TYPE__LEFT_SEMI, full = type == HALLEY__JOIN_TYPE__FULL_OUTER;
+      if ((!pairs && bits == 0) || (full && bits == 2)) continue;
+      join_setup u = BASE;
+      u.type = (Halley__JoinType)type;
+      u.limit = 0;
+      u.condition = bits;
+      u.skewed = true;
+      u.n_values = 2;
+      bool kept_left = type == HALLEY__JOIN_TYPE__RIGHT_OUTER;
+      u.left_batches = kept_left ? 8 : 2;
+      u.right_batches = kept_left ? 2 : 8;
+      u.left_rows = kept_left ? 500 : 3;
+      u.rows = kept_left ? 3 : pairs ? 500 : 1500;
+      u.batch_rows = bits ? 100 : 8192;
+      if (bits == 2) u.bad = 404;
+      join_test t;
+      plan_run expected;
+      bool failed;
+      join_start(&t, &u);
+      join_sort_side(&t, 0);
+      join_sort_side(&t, 1);
+      t.setup.build_left = kept_left;
+      join_expected(&t, false, &expected, &failed);
+      n_failed += failed;
+      assert_int_equal(join_run(&t, false), failed ? HLY_ERR : HLY_OK);
+      assert_true(t.run.op->metrics[HALLEY__METRIC__SPILL_COUNT] > 0);
+      if (full) {
+        plan_sort_lines(&expected);
+        plan_sort_lines(&t.run);
+      }
+      plan_assert_same(&expected, &t.run);
+      join_finish(&t);
+    }
+  }
+  assert_true(n_failed > 0);
+}
+
 // Rows that come before an error of the kept input come out first.
 static void test_kept_input_fails(void **state) {
   join_setup u = BASE;
@@ -127,16 +169,20 @@ static void test_allocations(void **state) {
     u.n_values = 1; // sorted as they are
     u.null_percent = 0;
     join_failing_allocations(&u, 150);
+    u.limit = 0; // a group on disk
+    u.left_rows = 2;
+    u.left_batches = 1;
+    u.right_batches = 4;
+    u.rows = 2500;
+    join_failing_allocations(&u, 40);
   }
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_types),
-      cmocka_unit_test(test_keys),
-      cmocka_unit_test(test_empty_sides),
-      cmocka_unit_test(test_errors),
-      cmocka_unit_test(test_kept_input_fails),
+      cmocka_unit_test(test_types),         cmocka_unit_test(test_keys),
+      cmocka_unit_test(test_empty_sides),   cmocka_unit_test(test_errors),
+      cmocka_unit_test(test_group_on_disk), cmocka_unit_test(test_kept_input_fails),
       cmocka_unit_test(test_allocations),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
