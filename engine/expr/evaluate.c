@@ -363,7 +363,10 @@ hly_status hly_node_eval(hly_exprs *p, uint32_t id, hly_arg *out) {
     uint32_t depth = p->depth;
     v->scope = 0;
     switch (n->kind) {
-    case NODE_COLUMN: HLY_TRY(eval_column(p, n, v)); break;
+    case NODE_COLUMN:
+      HLY_TRY(eval_column(p, n, v));
+      if (p->in->columns[n->ordinal]->encoding != HLY_DICT) depth = 0; // the same for every scope
+      break;
     case NODE_CONST: HLY_TRY(eval_const(p, n, v)); break;
     case NODE_KERNEL:
       if (hly_node_use_dict(p, n))
