@@ -10,7 +10,10 @@ import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
  * difference.
  */
 trait CometOperatorExec extends CometNativeExec {
-  override def output: Seq[Attribute] = original.output
+  // Kept, as the original does not travel: joins of Spark's ask their children for it in tasks.
+  private val originalOutput: Seq[Attribute] = if (original == null) Nil else original.output
+
+  override def output: Seq[Attribute] = originalOutput
   override def outputPartitioning: Partitioning = original.outputPartitioning
   override def outputOrdering: Seq[SortOrder] = original.outputOrdering
   override def requiredChildDistribution: Seq[Distribution] = original.requiredChildDistribution

@@ -46,7 +46,10 @@ trait CometDriverSideExec extends CometPlan with UnaryExecNode {
 
   @transient private lazy val delegated: SparkPlan = delegate
 
-  override def output: Seq[Attribute] = original.output
+  // Kept, as the original does not travel to where a task may ask for it.
+  private val originalOutput: Seq[Attribute] = if (original == null) Nil else original.output
+
+  override def output: Seq[Attribute] = originalOutput
   override def outputPartitioning: Partitioning = original.outputPartitioning
   override def outputOrdering: Seq[SortOrder] = original.outputOrdering
   override lazy val metrics: Map[String, SQLMetric] = delegated.metrics
