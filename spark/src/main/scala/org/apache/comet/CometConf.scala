@@ -164,6 +164,12 @@ object CometConf {
     false,
     "Leave floating-point operations that might differ from Spark to Spark. None differs here."
   )
+  val SORT_MERGE_AS_HASH_JOIN = flag(
+    "spark.comet.exec.sortMergeJoin.asHashJoin.enabled",
+    Execution,
+    true,
+    "Run a sort-merge join whose order nobody needs as a hash join of the smaller side, which spills, without the sorts."
+  )
   val FORCE_SHUFFLED_HASH_JOIN = flag(
     "spark.comet.exec.forceShuffledHashJoin",
     Execution,
@@ -633,8 +639,8 @@ object CometConf {
 
   val OP_AGGREGATE = operator("aggregate", "aggregates")
   val OP_BROADCAST_EXCHANGE = operator("broadcastExchange", "broadcasts", works = false)
-  val OP_BROADCAST_HASH_JOIN = operator("broadcastHashJoin", "broadcast hash joins", works = false)
-  val OP_NESTED_LOOP_JOIN = operator("broadcastNestedLoopJoin", "nested loop joins", works = false)
+  val OP_BROADCAST_HASH_JOIN = operator("broadcastHashJoin", "broadcast hash joins")
+  val OP_NESTED_LOOP_JOIN = operator("broadcastNestedLoopJoin", "nested loop joins")
   val OP_COALESCE = operator("coalesce", "COALESCE of partitions (not the function)")
   val OP_COLLECT_LIMIT = operator("collectLimit", "the limit on what the driver collects")
   val OP_EMPTY = operator("emptyRelation", "empty relations", works = false)
@@ -642,15 +648,15 @@ object CometConf {
   val OP_EXPLODE = operator("explode", "EXPLODE and its kin", works = false)
   val OP_FILTER = operator("filter", "filters")
   val OP_GLOBAL_LIMIT = operator("globalLimit", "limits over all partitions")
-  val OP_HASH_JOIN = operator("hashJoin", "shuffled hash joins", works = false)
+  val OP_HASH_JOIN = operator("hashJoin", "shuffled hash joins")
   val OP_LOCAL_LIMIT = operator("localLimit", "limits within a partition")
   val OP_LOCAL_TABLE = operator("localTableScan", "operators over rows that the driver holds", default = false)
   val OP_PROJECT = operator("project", "projections")
   val OP_SAMPLE = operator("sample", "samples", works = false)
   val OP_SORT = operator("sort", "sorts")
-  val OP_SORT_MERGE_JOIN = operator("sortMergeJoin", "sort-merge joins", works = false)
+  val OP_SORT_MERGE_JOIN = operator("sortMergeJoin", "sort-merge joins")
   val OP_SORT_MERGE_JOIN_FILTER =
-    operator("sortMergeJoinWithJoinFilter", "sort-merge joins with a condition", works = false)
+    operator("sortMergeJoinWithJoinFilter", "sort-merge joins with a condition")
   val OP_TAKE_ORDERED = operator("takeOrderedAndProject", "ORDER BY ... LIMIT")
   val OP_UNION = operator("union", "UNION ALL")
   val OP_WINDOW = operator("window", "window functions", works = false)

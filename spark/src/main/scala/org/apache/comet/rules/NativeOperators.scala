@@ -5,6 +5,7 @@ import org.apache.spark.sql.comet._
 import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.aggregate.{BaseAggregateExec, HashAggregateExec, SortAggregateExec}
 import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec
+import org.apache.spark.sql.execution.joins.BaseJoinExec
 import org.apache.spark.sql.internal.SQLConf
 
 import org.apache.comet.{CometConf, ConfEntry}
@@ -33,13 +34,18 @@ object InputNeed {
  * @param build    the native node over the given children; its message must not depend on anything of theirs but
  *                 their output
  * @param message what the engine is asked about; None where nothing is left to ask
+ * @param unordered what to build instead where nobody needs the order of its rows; then no order is asked of its
+ *                inputs, either
+ * @param reads   those of the children that must give batches, or be turned into them
  */
 final case class NativeOperator(
     switches: Seq[ConfEntry[Boolean]],
     need: InputNeed,
     refuse: () => Seq[String],
     build: Seq[SparkPlan] => SparkPlan,
-    message: () => Option[CometNativeExec]
+    message: () => Option[CometNativeExec],
+    unordered: Option[Seq[SparkPlan] => SparkPlan] = None,
+    reads: Seq[SparkPlan] => Seq[SparkPlan] = identity
 ) {
   def reasons(conf: SQLConf): Seq[String] =
     switches.filterNot(_.get(conf)).map(s => s"${s.key} is false") ++ refuse()
@@ -103,6 +109,8 @@ object NativeOperators {
 
     case e: ShuffleExchangeExec => ExchangeOperator.of(e)
 
+    case j: BaseJoinExec => JoinOperators.of(j)
+
     case _ => None
   }
 
@@ -137,7 +145,7 @@ object NativeOperators {
   }
 
   /** Its value is that of the file being read, which is another one by the time an operator has read all its input. */
-  private def refuseInputFile(p: SparkPlan): () => Seq[String] = () =>
+  private[rules] def refuseInputFile(p: SparkPlan): () => Seq[String] = () =>
     if (readsInputFile(p)) Seq("input_file_name and its kin are known only directly above a scan") else Nil
 
   def readsInputFile(p: SparkPlan): Boolean = p.expressions.exists((e: Expression) => ExprExport.readsInputFile(e))

@@ -1,5 +1,6 @@
 package org.apache.comet.rules
 
+import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateExpression, Average, Count, Max, Min, Sum}
 import org.apache.spark.sql.comet._
 import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.adaptive.{AQEShuffleReadExec, QueryStageExec, ShuffleQueryStageExec, TableCacheQueryStageExec}
@@ -9,7 +10,9 @@ import org.apache.spark.sql.execution.datasources.csv.CSVFileFormat
 import org.apache.spark.sql.execution.datasources.json.JsonFileFormat
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
 import org.apache.spark.sql.execution.exchange.{Exchange, ReusedExchangeExec, ShuffleExchangeExec}
+import org.apache.spark.sql.execution.joins.SortMergeJoinExec
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types.{DoubleType, FloatType}
 
 import org.apache.comet.CometConf
 
@@ -43,7 +46,7 @@ final class Replacement(conf: SQLConf) {
             Verdict.note(p, reason)
             None
           case None =>
-            val native = op.build(inputs)
+            val native = (if (orderMatters) op.build else op.unordered.getOrElse(op.build))(inputs)
             // Before anything else is set on the new node: tags are copied to a node without any only.
             native.copyTagsFrom(p)
             tagInner(native, p)
@@ -54,7 +57,7 @@ final class Replacement(conf: SQLConf) {
   private def whyNot(p: SparkPlan, op: NativeOperator, inputs: Seq[SparkPlan]): Option[String] = p match {
     case e: ShuffleExchangeExec => exchangeReason(e, inputs.head)
     case _ =>
-      val spark = inputs.filterNot(givesNativeBatches)
+      val spark = op.reads(inputs).filterNot(givesNativeBatches)
       if (spark.nonEmpty && !spark.forall(canFeed(_, op.need))) {
         Some(s"its input is not native: ${spark.map(Judge.nameOf).mkString(", ")}")
       } else if (NativeOperators.readsInputFile(p) && !inputs.forall(streamsFromScan)) {
@@ -144,10 +147,22 @@ final class Replacement(conf: SQLConf) {
   }
 
   private def childOrderMatters(p: SparkPlan, own: Boolean): Boolean = p match {
+    case a: BaseAggregateExec if a.aggregateExpressions.exists(dependsOnOrder) => true
+    case j: SortMergeJoinExec if !own && becomesHashJoin(j) => false
     case _: Exchange | _: BaseAggregateExec | _: SortExec | _: TakeOrderedAndProjectExec => p.requiredChildOrdering.exists(_.nonEmpty)
     case _: ProjectExec | _: FilterExec => own
     case _ => true
   }
+
+  /** Its result may differ with the order of its input, in the last digits at least. */
+  private def dependsOnOrder(a: AggregateExpression): Boolean = a.aggregateFunction match {
+    case _: Count | _: Min | _: Max => false
+    case f @ (_: Sum | _: Average) => f.children.exists(c => c.dataType == FloatType || c.dataType == DoubleType)
+    case _ => true
+  }
+
+  private def becomesHashJoin(j: SortMergeJoinExec): Boolean =
+    Verdict.of(j).exists(_.bound) && NativeOperators.of(j).exists(_.unordered.isDefined)
 
   /** The native part of a node that became two carries the link too: AQE asks any node for it. */
   private def tagInner(native: SparkPlan, p: SparkPlan): Unit = native match {

@@ -1,6 +1,6 @@
 package org.apache.comet.rules
 
-import org.apache.spark.sql.comet.{CometNativeColumnarToRowExec, CometPlan, CometSparkToColumnarExec}
+import org.apache.spark.sql.comet.{CometBroadcastReaderExec, CometNativeColumnarToRowExec, CometPlan, CometSparkToColumnarExec}
 import org.apache.spark.sql.execution.{ColumnarToRowExec, RowToColumnarExec, SparkPlan}
 
 /** Our transitions between rows and native batches in the places where Spark put its own. */
@@ -13,6 +13,10 @@ object Transitions {
 
     case ColumnarToRowExec(child) if givesNativeBatches(child) => over(CometNativeColumnarToRowExec(child), child)
 
+    // A broadcast is read as it is.
+    case p: CometBroadcastReaderExec =>
+      p.withNewChildren(p.children.map(c => if (c eq p.broadcastChild) asBroadcast(c) else input(c)))
+
     case p: CometPlan if p.supportsColumnar && !p.isInstanceOf[CometSparkToColumnarExec] =>
       p.withNewChildren(p.children.map(input))
   }
@@ -24,6 +28,11 @@ object Transitions {
     // Spark puts nothing between two columnar nodes, though their columns may be of different make.
     case columns if columns.supportsColumnar => over(CometSparkToColumnarExec(columns), columns)
     case rows => rows
+  }
+
+  private def asBroadcast(p: SparkPlan): SparkPlan = p match {
+    case RowToColumnarExec(rows) => rows
+    case other => other
   }
 
   private def over(transition: SparkPlan, child: SparkPlan): SparkPlan = {

@@ -71,10 +71,13 @@ private[comet] abstract class CometExecRDD[T: ClassTag](
     val hostInputs = partition.inputs.map { part =>
       val types = stage.leafTypes(part.leaf)
       val kind = stage.leafKinds(part.leaf)
-      val rdd = inputs(part.rdd)
-      new LazyHostInput(() =>
-        CometExecRDD.hostInput(rdd.iterator(part.partition, context), types, stage.batchSize, memory, kind)
-      )
+      // Read now: the RDD forgets its inputs when it is checkpointed.
+      val rdd = if (kind == LeafKind.Broadcast) null else inputs(part.rdd)
+      new LazyHostInput(() => {
+        val data =
+          if (rdd == null) stage.broadcasts(part.leaf).iterator(types) else rdd.iterator(part.partition, context)
+        CometExecRDD.hostInput(data, types, stage.batchSize, memory, kind)
+      })
     }
     stage.savePlanDir.foreach(CometExecRDD.save(_, stage, partition, context))
     val host = new TaskHostImpl(stage, hostInputs.toArray[HostInput], context)
@@ -93,6 +96,7 @@ private object CometExecRDD {
   def numberRdds(tree: TaskTree): Unit = {
     def leaves(t: TaskTree): Seq[LeafTree] = t match {
       case leaf: LeafTree => Seq(leaf)
+      case _: BroadcastTree => Nil
       case ZippedTree(inputs) => inputs.flatMap(leaves)
       case BranchingTree(_, inputs, _) => inputs.flatMap(leaves)
     }
@@ -108,7 +112,7 @@ private object CometExecRDD {
       memory: CometTaskMemory,
       kind: LeafKind.Value
   ): HostInput = kind match {
-    case LeafKind.Rows => new RowHostInput(iterator.asInstanceOf[Iterator[InternalRow]], types, batchSize, memory)
+    case LeafKind.Rows | LeafKind.Broadcast => new RowHostInput(iterator.asInstanceOf[Iterator[InternalRow]], types, batchSize, memory)
     case LeafKind.Columns =>
       val rows = RowHostInput.ofBatches(iterator.asInstanceOf[Iterator[ColumnarBatch]])
       new RowHostInput(rows, types, batchSize, memory)

@@ -4,6 +4,7 @@ import org.apache.spark.SparkException
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.comet.BroadcastRows
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
 import org.apache.comet.export.ExportContext
@@ -74,6 +75,9 @@ case class SplitsInput(partitions: Array[Array[Byte]], hosts: Int => Seq[String]
 /** Rows or foreign batches, turned into UnsafeRows for the engine. */
 case class RowsInput(rdd: RDD[InternalRow]) extends LeafInput
 case class ColumnsInput(rdd: RDD[ColumnarBatch]) extends LeafInput
+
+/** The rows of a broadcast, all of them in every task. */
+case class BroadcastInput(rows: BroadcastRows) extends LeafInput
 
 /** Blocks of our shuffle: an RDD whose partitions give frames, see [[org.apache.spark.sql.comet.execution.shuffle]]. */
 case class BlocksInput(rdd: RDD[ShuffleFrame]) extends LeafInput

@@ -9,6 +9,7 @@ import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.execution.{RowToColumnarExec, SparkPlan}
+import org.apache.spark.sql.execution.comet.BroadcastRows
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.DataType
 import org.apache.spark.sql.vectorized.ColumnarBatch
@@ -33,6 +34,7 @@ private[comet] case class StageSpec(
     output: Array[DataType],
     leafTypes: Array[Array[DataType]],
     leafKinds: Array[LeafKind.Value],
+    broadcasts: Map[Int, BroadcastRows],
     batchSize: Int,
     hadoopConf: Broadcast[SerializableConfiguration],
     savePlanDir: Option[String],
@@ -41,7 +43,7 @@ private[comet] case class StageSpec(
 
 /** How a leaf is fed. */
 private[comet] object LeafKind extends Enumeration {
-  val Splits, Rows, Columns, Blocks = Value
+  val Splits, Rows, Columns, Blocks, Broadcast = Value
 }
 
 /**
@@ -91,7 +93,7 @@ private[comet] final class NativeStage private (root: SparkPlan, sink: Option[Ex
           metrics += NativeMetrics.of(id, leaf, isScan = input.isInstanceOf[SplitsInput])
           (finish(builder, id, leaf.output, Nil), addLeaf(id, leaf.output, input))
         case _ =>
-          val (plans, trees) = native.children.map(visit).unzip
+          val (plans, trees) = native.children.map(visitChild(native, _)).unzip
           val builder = native.exportNode(ctx)
           keepTable(id, ctx)
           metrics += NativeMetrics.of(id, native, isScan = false)
@@ -109,10 +111,21 @@ private[comet] final class NativeStage private (root: SparkPlan, sink: Option[Ex
       (finish(builder, id, boundary.output, Nil), addLeaf(id, boundary.output, input))
   }
 
+  private def visitChild(parent: CometNativeExec, child: SparkPlan): (Plan, TaskTree) = parent match {
+    case reader: CometBroadcastReaderExec if child eq reader.broadcastChild =>
+      val id = newId()
+      val builder = Plan.newBuilder().setJvmInput(JvmInput.newBuilder())
+      (finish(builder, id, child.output, Nil), addLeaf(id, child.output, BroadcastInput(BroadcastRows.of(child))))
+    case _ => visit(child)
+  }
+
   private def addLeaf(id: Int, output: Seq[Attribute], input: LeafInput): TaskTree = {
     val leaf = Leaf(id, leaves.length, output.map(_.dataType).toArray, input)
     leaves += leaf
-    LeafTree(leaf)
+    input match {
+      case _: BroadcastInput => BroadcastTree(leaf)
+      case _ => LeafTree(leaf)
+    }
   }
 
   /** The message, and what each task reads. */
@@ -144,6 +157,7 @@ private[comet] final class NativeStage private (root: SparkPlan, sink: Option[Ex
       root.output.map(_.dataType).toArray,
       leaves.map(_.types).toArray,
       leaves.map(_.kind).toArray,
+      leaves.collect { case Leaf(_, index, _, BroadcastInput(rows)) => index -> rows }.toMap,
       CometConf.BATCH_SIZE.get(conf),
       if (remote) sc.broadcast(new SerializableConfiguration(root.session.sessionState.newHadoopConf())) else null,
       Option(CometConf.SAVE_PLAN_DIR.get(conf)).filter(_.nonEmpty),
@@ -224,13 +238,14 @@ private[comet] object NativeStage {
       case _: ColumnsInput => LeafKind.Columns
       case _: BlocksInput => LeafKind.Blocks
       case _: SplitsInput => LeafKind.Splits
+      case _: BroadcastInput => LeafKind.Broadcast
     }
 
     val rdd: Option[RDD[_]] = input match {
       case RowsInput(rdd) => Some(rdd)
       case ColumnsInput(rdd) => Some(rdd)
       case BlocksInput(rdd) => Some(rdd)
-      case _: SplitsInput => None
+      case _: SplitsInput | _: BroadcastInput => None
     }
 
     lazy val splits: Array[ScanSplits] = input match {

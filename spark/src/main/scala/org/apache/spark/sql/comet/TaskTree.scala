@@ -31,10 +31,16 @@ private[comet] final class TaskInputs {
     parts += TaskInputPart(leaf, rdd, partition)
     parts.length - 1
   }
+
+  def broadcast(leaf: Int): Int = handle(leaf, TaskInputPart.NoRdd, null)
 }
 
-/** One partition of the stage's `rdd`th input, for its `leaf`th leaf. */
+/** One partition of the stage's `rdd`th input, for its `leaf`th leaf; a broadcast comes from none. */
 private[comet] case class TaskInputPart(leaf: Int, rdd: Int, partition: Partition)
+
+private[comet] object TaskInputPart {
+  val NoRdd: Int = -1
+}
 
 private[comet] case class LeafTree(leaf: NativeStage.Leaf) extends TaskTree {
   override def nPartitions: Int = leaf.rdd.fold(leaf.splits.length)(_.getNumPartitions)
@@ -56,10 +62,20 @@ private[comet] case class LeafTree(leaf: NativeStage.Leaf) extends TaskTree {
   }
 }
 
-/** Inputs whose partitions belong together one by one. */
+/** A broadcast: whole in whatever partitions the other inputs have. */
+private[comet] case class BroadcastTree(leaf: NativeStage.Leaf) extends TaskTree {
+  override def nPartitions: Int = throw new IllegalStateException("a broadcast has the partitions of what reads it")
+
+  override def add(p: Int, task: TaskInput.Builder, inputs: TaskInputs): Unit =
+    task.addJvmInputs(JvmInputBinding.newBuilder().setPlanId(leaf.planId).setHandle(inputs.broadcast(leaf.index)))
+
+  override def hosts(p: Int): Seq[String] = Nil
+}
+
+/** Inputs whose partitions belong together one by one, and broadcasts. */
 private[comet] case class ZippedTree(inputs: Seq[TaskTree]) extends TaskTree {
   override val nPartitions: Int = {
-    val counts = inputs.map(_.nPartitions).distinct
+    val counts = inputs.filterNot(_.isInstanceOf[BroadcastTree]).map(_.nPartitions).distinct
     require(counts.length == 1, s"inputs of ${counts.mkString(", ")} partitions cannot be read together")
     counts.head
   }

@@ -1,0 +1,125 @@
+package org.apache.comet.rules
+
+import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight, BuildSide}
+import org.apache.spark.sql.catalyst.plans._
+import org.apache.spark.sql.comet._
+import org.apache.spark.sql.execution.{SortExec, SparkPlan}
+import org.apache.spark.sql.execution.adaptive.{AQEShuffleReadExec, ShuffleQueryStageExec}
+import org.apache.spark.sql.execution.joins._
+import org.apache.spark.sql.internal.SQLConf
+
+import org.apache.comet.{CometConf, ConfEntry}
+
+/** The native counterparts of joins. */
+object JoinOperators {
+  def of(j: BaseJoinExec): Option[NativeOperator] = j match {
+    case b: BroadcastHashJoinExec =>
+      def build(c: Seq[SparkPlan]) = CometBroadcastHashJoinExec(
+        b,
+        b.leftKeys,
+        b.rightKeys,
+        b.joinType,
+        b.buildSide,
+        b.condition,
+        b.isNullAwareAntiJoin,
+        c.head,
+        c.last
+      )
+      Some(operator(b, Seq(CometConf.OP_BROADCAST_HASH_JOIN), build).copy(reads = streamed(b.buildSide)))
+
+    case n: BroadcastNestedLoopJoinExec =>
+      def build(c: Seq[SparkPlan]) =
+        CometBroadcastNestedLoopJoinExec(n, n.joinType, n.buildSide, n.condition, c.head, c.last)
+      // Such a join sends its rows without a match once, from the driver, not from each task.
+      val refuse = () =>
+        if (keepsBroadcastSide(n)) Seq(s"${n.joinType.sql} with a broadcast of the side whose rows are all kept") else Nil
+      Some(operator(n, Seq(CometConf.OP_NESTED_LOOP_JOIN), build, refuse).copy(reads = streamed(n.buildSide)))
+
+    case s: ShuffledHashJoinExec =>
+      def build(c: Seq[SparkPlan]) = CometHashJoinExec(
+        s,
+        s.leftKeys,
+        s.rightKeys,
+        s.joinType,
+        s.buildSide,
+        s.condition,
+        keepsOrder = false,
+        c.head,
+        c.last
+      )
+      // It keeps the order of the streamed side in Spark; the native one does so until it spills.
+      val refuse = () =>
+        if (s.outputOrdering.nonEmpty) Seq("a hash join whose order of rows is made use of") else Nil
+      Some(operator(s, Seq(CometConf.OP_HASH_JOIN), build, refuse))
+
+    case m: SortMergeJoinExec =>
+      def merge(c: Seq[SparkPlan]) =
+        CometSortMergeJoinExec(m, m.leftKeys, m.rightKeys, m.joinType, m.condition, c.head, c.last)
+      def hash(c: Seq[SparkPlan]) = CometHashJoinExec(
+        m,
+        m.leftKeys,
+        m.rightKeys,
+        m.joinType,
+        smallerSide(m),
+        m.condition,
+        keepsOrder = false,
+        withoutSort(c.head),
+        withoutSort(c.last)
+      )
+      val switches = Seq(CometConf.OP_SORT_MERGE_JOIN) ++ m.condition.map(_ => CometConf.OP_SORT_MERGE_JOIN_FILTER)
+      val unordered =
+        if (CometConf.SORT_MERGE_AS_HASH_JOIN.get(SQLConf.get)) Some((c: Seq[SparkPlan]) => hash(c): SparkPlan) else None
+      Some(operator(m, switches, merge).copy(unordered = unordered))
+
+    case _ => None
+  }
+
+  private def operator(
+      p: SparkPlan,
+      switches: Seq[ConfEntry[Boolean]],
+      build: Seq[SparkPlan] => CometNativeExec,
+      refuse: () => Seq[String] = () => Nil
+  ): NativeOperator = NativeOperator(
+    switches,
+    InputNeed.Any,
+    () => refuse() ++ NativeOperators.refuseInputFile(p)(),
+    build,
+    () => Some(build(p.children))
+  )
+
+  private def streamed(buildSide: BuildSide)(children: Seq[SparkPlan]): Seq[SparkPlan] =
+    Seq(if (buildSide == BuildLeft) children.last else children.head)
+
+  private def keepsBroadcastSide(n: BroadcastNestedLoopJoinExec): Boolean = (n.joinType, n.buildSide) match {
+    case (_: InnerLike, _) | (LeftOuter, BuildRight) | (RightOuter, BuildLeft) => false
+    case (LeftSemi | LeftAnti | _: ExistenceJoin, BuildRight) => false
+    case _ => true
+  }
+
+  /** The side to build a table of, as far as the join type leaves a choice. */
+  private def smallerSide(m: SortMergeJoinExec): BuildSide = m.joinType match {
+    case LeftSemi | LeftAnti | _: ExistenceJoin => BuildRight
+    case _ =>
+      (sizeOf(m.left), sizeOf(m.right)) match {
+        case (Some(l), Some(r)) if l < r => BuildLeft
+        case _ => BuildRight
+      }
+  }
+
+  /** Bytes of a side: what the shuffle below it wrote, else what Spark's planner expected. */
+  private def sizeOf(side: SparkPlan): Option[BigInt] =
+    shuffled(side).flatMap(s => s.computeStats().map(_.sizeInBytes)).orElse(side.logicalLink.map(_.stats.sizeInBytes))
+
+  private def shuffled(p: SparkPlan): Option[ShuffleQueryStageExec] = p match {
+    case s: ShuffleQueryStageExec => Some(s)
+    case s: SortExec => shuffled(s.child)
+    case r: AQEShuffleReadExec => shuffled(r.child)
+    case _ => None
+  }
+
+  private def withoutSort(p: SparkPlan): SparkPlan = p match {
+    case s: CometSortExec => s.child
+    case s: SortExec if !s.global => s.child
+    case other => other
+  }
+}
