@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 // In front of every block: what is needed to account for it and to find the start of the system's block.
 // 16 bytes, so that the caller's part keeps the alignment of malloc.
@@ -41,10 +42,22 @@ static void *place(uint8_t *block, size_t offset, size_t n_bytes) {
   return block + offset;
 }
 
+// Large blocks that are read all over (hash tables, their rows) miss the TLB at every access unless their
+// pages are large. Only asked for: the system decides.
+enum { HUGE_PAGE = 2 << 20, LARGE = 4 << 20 };
+
+static void prefer_huge_pages(void *block, size_t n_bytes) {
+  uintptr_t from = ((uintptr_t)block + HUGE_PAGE - 1) & ~(uintptr_t)(HUGE_PAGE - 1);
+  uintptr_t to = ((uintptr_t)block + n_bytes) & ~(uintptr_t)(HUGE_PAGE - 1);
+  if (to > from) madvise((void *)from, to - from, MADV_HUGEPAGE);
+}
+
 void *hly_malloc(size_t n_bytes) {
   if (refuse() || n_bytes > PTRDIFF_MAX - sizeof(header)) return NULL;
   uint8_t *block = malloc(n_bytes + sizeof(header));
-  return block ? place(block, sizeof(header), n_bytes) : NULL;
+  if (!block) return NULL;
+  if (n_bytes >= LARGE) prefer_huge_pages(block, n_bytes);
+  return place(block, sizeof(header), n_bytes);
 }
 
 void *hly_calloc(size_t n, size_t size) {
@@ -52,7 +65,9 @@ void *hly_calloc(size_t n, size_t size) {
   if (refuse() || __builtin_mul_overflow(n, size, &n_bytes) || n_bytes > PTRDIFF_MAX - sizeof(header))
     return NULL;
   uint8_t *block = calloc(1, n_bytes + sizeof(header));
-  return block ? place(block, sizeof(header), n_bytes) : NULL;
+  if (!block) return NULL;
+  if (n_bytes >= LARGE) prefer_huge_pages(block, n_bytes);
+  return place(block, sizeof(header), n_bytes);
 }
 
 void *hly_realloc(void *p, size_t n_bytes) {

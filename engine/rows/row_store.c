@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 
-enum { FIRST_CHUNK = 16 << 10, LAST_CHUNK = 1 << 20 };
+enum { FIRST_CHUNK = 16 << 10, MIDDLE_CHUNK = 1 << 20, LAST_CHUNK = 8 << 20 };
 
 void hly_row_store_init(hly_row_store *s, hly_ctx *ctx, const hly_row_layout *layout,
                         hly_reservation *reservation) {
@@ -48,9 +48,10 @@ static hly_status add_chunk(hly_row_store *s, hly_row_chunk **chunks, uint32_t *
   return HLY_OK;
 }
 
-// Chunks double up to a megabyte, so that few rows take little and many rows few allocations.
+// Chunks double up to a megabyte, so that few rows take little and many rows few allocations; those of a
+// large store can lie in large pages.
 static uint64_t chunk_bytes(uint32_t n_chunks, uint64_t least) {
-  uint64_t n = n_chunks < 6 ? (uint64_t)FIRST_CHUNK << n_chunks : LAST_CHUNK;
+  uint64_t n = n_chunks < 6 ? (uint64_t)FIRST_CHUNK << n_chunks : n_chunks < 48 ? MIDDLE_CHUNK : LAST_CHUNK;
   return n < least ? least : n;
 }
 
