@@ -503,6 +503,13 @@ static hly_status nomem_body(void *arg) {
   if (st == HLY_OK) st = hly_exprs_open(p, &c->f.ctx, 0, NULL);
   if (st == HLY_OK) st = hly_exprs_eval(p, &c->f.ctx, c->batch, out, &n);
   hly_exprs_close(p);
+  p = NULL;
+  if (st == HLY_OK) st = hly_exprs_bind(&b, 1, (const Halley__Expr *const *)&c->e[1], 1, &c->f.schema, &p);
+  if (st == HLY_OK) st = hly_exprs_open(p, &c->f.ctx, 0, NULL);
+  uint32_t sel[64];
+  bool raised;
+  if (st == HLY_OK) st = hly_exprs_filter(p, &c->f.ctx, c->batch, sel, &n, &raised);
+  hly_exprs_close(p);
   hly_arena_destroy(arena);
   oracle_host_deinit(&c->f.host);
   return st;
@@ -510,11 +517,11 @@ static hly_status nomem_body(void *arg) {
 
 static void test_nomem(void **state) {
   nomem_case c;
-  for (uint64_t s = 0; s < 3; s++) {
+  for (uint64_t s = 0; s < 4; s++) {
     rng = 77 + s;
     begin(&c.f);
-    c.e[0] = gen(&c.f.b, S, 4, false);
-    c.e[1] = gen(&c.f.b, B, 4, false);
+    c.e[0] = gen(&c.f.b, S, 4, s % 2);
+    c.e[1] = gen(&c.f.b, B, 4, s % 2);
     c.e[2] = x_call(&c.f.b, "Opaque", L, 1, gen(&c.f.b, L, 2, false));
     c.batch = random_batch(&c.f, c.f.arena, 50);
     test_failing_allocations(nomem_body, &c, 400);
