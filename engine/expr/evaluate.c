@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "expr/program.h"
 #include "functions/logic.h"
+#include "memory/pool.h"
 #include "vector/decimal.h"
 
 // ---- scopes and selections
@@ -472,11 +473,35 @@ hly_status hly_exprs_begin(hly_exprs *p, hly_ctx *ctx, const hly_batch *in) {
   return HLY_OK;
 }
 
+static int64_t value_bytes(const value *v) {
+  int64_t n = v->cap_valid;
+  if (!v->vec) return n;
+  if (v->vec->values_buf) n += (int64_t)v->vec->values_buf->capacity;
+  if (v->vec->validity_buf) n += (int64_t)v->vec->validity_buf->capacity;
+  return n;
+}
+
+void hly_exprs_record(hly_exprs *p) {
+  enum { EVERY = 256 }; // registers reach their size with the first full batch
+  if (!p->ctx->pool || p->n_batches++ % EVERY) return;
+  int64_t now = (int64_t)p->cap_declined * 4 + p->cap_mask;
+  for (uint32_t i = 0; i < p->n_nodes; i++) {
+    now += value_bytes(&p->nodes[i]->value);
+    if (p->nodes[i]->on_dict) now += value_bytes(&p->nodes[i]->on_dict->v);
+  }
+  for (uint32_t i = 0; i < p->n_sel_bufs; i++) now += (int64_t)p->sel_caps[i] * 4;
+  for (uint32_t i = 0; i < p->n_sites; i++)
+    if (p->sites[i].rows.data) now += (int64_t)p->sites[i].rows.data->capacity;
+  hly_pool_record(p->ctx->pool, now - p->recorded);
+  p->recorded = now;
+}
+
 hly_status hly_exprs_eval(hly_exprs *p, hly_ctx *ctx, const hly_batch *in, hly_vector **out,
                           uint32_t *n_good) {
   HLY_TRY(hly_exprs_begin(p, ctx, in));
   for (uint32_t i = 0; i < p->n_roots; i++) HLY_TRY(hly_node_output(p, p->roots[i], &out[i]));
   *n_good = p->scopes[0].rows.n_sel;
+  hly_exprs_record(p);
   return HLY_OK;
 }
 
@@ -489,6 +514,9 @@ hly_status hly_exprs_raise(hly_exprs *p, hly_ctx *ctx) {
 
 void hly_exprs_close(hly_exprs *p) {
   if (!p) return;
+  if (p->recorded) hly_pool_record(p->ctx->pool, -p->recorded);
+  p->recorded = 0;
+  p->n_batches = 0;
   for (uint32_t i = 0; i < p->n_nodes; i++) {
     node *n = p->nodes[i];
     hly_value_deinit(&n->value);

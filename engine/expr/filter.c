@@ -120,6 +120,7 @@ hly_status hly_exprs_filter(hly_exprs *p, hly_ctx *ctx, const hly_batch *in, uin
     }
     rows = (hly_rows){.n = n_rows, .sel = sel, .n_sel = n_left};
   }
+  hly_exprs_record(p);
   *n_out = rows.n_sel;
   *raised = p->error_row != UINT32_MAX;
   if (*raised) { // rows after the failed one are not good

@@ -134,6 +134,8 @@ struct hly_exprs {
   uint8_t *mask;
   uint32_t cap_mask;
   hly_vector **out;
+  uint32_t n_batches;
+  int64_t recorded;   // working bytes the pool knows of
   uint32_t error_row; // UINT32_MAX: none
   hly_error error;
   hly_ctx *ctx;
@@ -162,6 +164,8 @@ void hly_rows_fail(hly_exprs *p, uint32_t row, int64_t jvm_ref);
 // Rows of `rows` where arg is not null / is true and not null; complement with `want` false.
 uint32_t hly_rows_where_valid(hly_rows rows, const hly_arg *arg, bool want, uint32_t *sel);
 uint32_t hly_rows_where_true(hly_rows rows, const hly_arg *arg, bool want, uint32_t *sel);
+
+void hly_exprs_record(hly_exprs *p); // tells the pool what the registers hold; after a batch
 
 // ---- conditional.c
 hly_status hly_node_eval_form(hly_exprs *p, node *n, value *v);
