@@ -49,6 +49,7 @@ struct hly_agg {
   // Set by the bind function.
   uint32_t state_bytes;
   bool has_view;   // a view (vector/str.h) at the start of the state
+  bool shareable;  // calls of one column with the same `update` and buffer type may keep one state
   bool keep_nulls; // sees rows with null inputs; else they are removed before `update`
   enum { HLY_AGG_LEGACY, HLY_AGG_ANSI, HLY_AGG_TRY } eval_mode;
   bool rounds; // the result depends on how rows are grouped into partial results (floating-point sums)

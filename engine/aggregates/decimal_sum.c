@@ -3,6 +3,11 @@
 #include <stdio.h>
 #include <string.h>
 
+void hly_decimal_sum_add_large(const hly_agg *a, hly_decimal_sum *s, bool negative, bool over) {
+  if (over) s->carry += negative ? -1 : 1;
+  if (a->grouped) s->overflow |= s->carry != 0 || !hly_decimal_fits(s->sum, a->buffer_types[0]->precision);
+}
+
 // Sums of values under 10^28 in a buffer of ten more digits cannot overflow before 10^10 rows: no check a
 // row.
 #define ADD_UNCHECKED(name, T)                                                                               \
@@ -24,6 +29,7 @@ static hly_status add_checked(const hly_agg *a, hly_agg_env *env, const hly_agg_
 hly_status hly_decimal_sum_bind_update(hly_binder *b, hly_agg *a) {
   const hly_type *in = a->input_types[0], *sum = a->buffer_types[0];
   if (in->kind != HLY_DECIMAL || in->scale != sum->scale) return hly_agg_refuse_type(b, a, in);
+  a->shareable = true;
   if (in->phys == HLY_PHYS_I64)
     a->update = add_i64;
   else

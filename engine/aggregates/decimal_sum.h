@@ -14,11 +14,15 @@ typedef struct hly_decimal_sum {
   uint8_t seen, overflow;
 } hly_decimal_sum;
 
+// What is left of an addition whose sum is large: `over` tells that it left 128 bits.
+void hly_decimal_sum_add_large(const hly_agg *a, hly_decimal_sum *s, bool negative, bool over);
 static inline void hly_decimal_sum_add(const hly_agg *a, hly_decimal_sum *s, hly_i128 v) {
   hly_i128 sum;
-  if (__builtin_expect(__builtin_add_overflow(s->sum, v, &sum), 0)) s->carry += v < 0 ? -1 : 1;
+  bool over = __builtin_add_overflow(s->sum, v, &sum);
   s->sum = sum;
-  if (a->grouped) s->overflow |= s->carry != 0 || !hly_decimal_fits(sum, a->buffer_types[0]->precision);
+  // Below 2^125 it has 38 digits at most. (Narrower buffers are checked when they are written.)
+  bool small = (uint64_t)((int64_t)(sum >> 64) + (1ll << 61)) < 1ull << 62;
+  if (__builtin_expect(!small | over, 0)) hly_decimal_sum_add_large(a, s, v < 0, over);
 }
 static inline bool hly_decimal_sum_fits(const hly_decimal_sum *s, int precision) {
   return !s->overflow && s->carry == 0 && hly_decimal_fits(s->sum, precision);

@@ -147,6 +147,7 @@ static hly_status merge_row(hly_hash_aggregate *h, row_image *image, uint32_t le
   HLY_TRY(st);
   for (uint32_t c = 0; c < h->n_calls; c++) {
     const hly_agg *a = h->calls[c].agg;
+    if (h->calls[c].shares) continue;
     if (!made)
       HLY_TRY(a->combine(a, &h->env, &group, &image->row, 1));
     else if (a->adopt)

@@ -125,6 +125,7 @@ static hly_status update(hly_hash_aggregate *h, uint32_t from, uint32_t n) {
       HLY_TRY(call->agg->combine(call->agg, &h->env, &h->one, &h->partial_below->one, 1));
       continue;
     }
+    if (call->shares) continue;
     uint8_t *const *groups = h->n_keys ? h->groups + from : NULL;
     if (!call->filter) {
       HLY_TRY(
@@ -361,6 +362,24 @@ static hly_status bind_exprs(hly_binder *b, hly_hash_aggregate *h, const Halley_
   return n ? hly_exprs_bind(b, h->op.plan_id, exprs, n, &h->op.inputs[0]->output, &h->exprs) : HLY_OK;
 }
 
+// An earlier call that keeps the same state of the same plain column.
+static const hly_agg_call *same_state(const hly_hash_aggregate *h, uint32_t c) {
+  const hly_agg_call *call = &h->calls[c];
+  const hly_agg *a = call->agg;
+  // (Without keys sums cost little, and partial_below wants each state for itself.)
+  if (h->n_keys == 0 || !a->shareable || a->merges || call->filter) return NULL;
+  for (uint32_t i = 0; i < c; i++) {
+    const hly_agg_call *other = &h->calls[i];
+    const hly_agg *b = other->agg;
+    if (other->shares || !b->shareable || b->merges || other->filter || b->update != a->update ||
+        b->state_bytes != a->state_bytes || !hly_type_equal(b->buffer_types[0], a->buffer_types[0]))
+      continue;
+    int32_t column = hly_exprs_as_column(h->exprs, call->first_expr);
+    if (column >= 0 && column == hly_exprs_as_column(h->exprs, other->first_expr)) return other;
+  }
+  return NULL;
+}
+
 // The row of keys and states, and the schema of what leaves it.
 static hly_status bind_layout(hly_binder *b, hly_hash_aggregate *h) {
   char text[128];
@@ -381,7 +400,9 @@ static hly_status bind_layout(hly_binder *b, hly_hash_aggregate *h) {
   HLY_TRY(hly_row_layout_init(b->ctx, b->arena, types, h->n_keys, HLY_GROUP_HEADER, &h->layout));
   for (uint32_t c = 0; c < h->n_calls; c++) {
     hly_agg *a = h->calls[c].agg;
-    a->offset = hly_row_layout_add_tail(&h->layout, a->state_bytes);
+    const hly_agg_call *other = same_state(h, c);
+    h->calls[c].shares = other != NULL;
+    a->offset = other ? other->agg->offset : hly_row_layout_add_tail(&h->layout, a->state_bytes);
     if (a->has_view) HLY_TRY(hly_row_layout_add_view(b->ctx, b->arena, &h->layout, a->offset));
     for (uint32_t i = 0; i < hly_agg_n_outputs(a); i++)
       fields[n++] = (hly_field){.name = "", .type = hly_agg_output_type(a, i), .nullable = true};

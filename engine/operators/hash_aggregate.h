@@ -12,6 +12,9 @@
 // One aggregate call as the operator runs it.
 typedef struct hly_agg_call {
   hly_agg *agg;
+  // Another call keeps the same state of the same column (sum and average of decimals): this one only reads
+  // it.
+  bool shares;
   hly_vector **columns; // inputs of this batch
   uint32_t first_expr;  // of its arguments among the operator's expressions
   uint32_t buffer_at;   // merging: ordinal of its first buffer column in the input

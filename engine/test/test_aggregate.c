@@ -36,6 +36,7 @@ static const call_spec CALLS[] = {
     {"Sum", "decimal(38,4)", "struct<s:decimal(38,4),e:boolean>", 8, "evalContext.evalMode", "LEGACY"},
     {"Average", "double", "struct<s:double,c:bigint>", 2, "evalMode", "LEGACY"},
     {"Average", "decimal(14,6)", "struct<s:decimal(20,2),c:bigint>", 7, "evalMode", "LEGACY"},
+    {"Average", "decimal(34,8)", "struct<s:decimal(38,4),c:bigint>", 8, "evalMode", "LEGACY"},
     {"Min", "double", "struct<m:double>", 4, NULL, NULL},
     {"Max", "float", "struct<m:float>", 5, NULL, NULL},
     {"Min", "string", "struct<m:string>", 6, NULL, NULL},
@@ -227,7 +228,7 @@ static void test_empty_input(void **state) {
       if (n_keys == 0) {
         assert_int_equal(r.n_lines, 1);
         assert_string_equal(r.lines[0],
-                            "0|0|null|null|null|null|null|null|null|null|null|null|null|null|null|");
+                            "0|0|null|null|null|null|null|null|null|null|null|null|null|null|null|null|");
       } else {
         assert_int_equal(r.n_lines, 0);
       }
