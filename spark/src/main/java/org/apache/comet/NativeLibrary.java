@@ -60,8 +60,16 @@ public final class NativeLibrary {
     return isLoaded() ? null : reason(failure);
   }
 
+  private static final class Version {
+    static final String OF_JAR = readVersion();
+  }
+
   /** The version of this jar. */
   public static String jarVersion() {
+    return Version.OF_JAR;
+  }
+
+  private static String readVersion() {
     try (InputStream in = NativeLibrary.class.getResourceAsStream(PROPERTIES)) {
       if (in == null) {
         throw new IllegalStateException("the jar lacks " + PROPERTIES);

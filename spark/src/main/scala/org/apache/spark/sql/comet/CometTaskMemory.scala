@@ -105,9 +105,12 @@ object CometTaskMemory {
   /** The memory of the running task. */
   private[comet] def of(context: TaskContext): CometTaskMemory = {
     val attempt = context.taskAttemptId()
+    // A task may open plans from several threads, and must have one pool.
     val existing = tasks.get(attempt)
     if (existing != null) existing
-    else {
+    else tasks.synchronized {
+      val other = tasks.get(attempt)
+      if (other != null) return other
       require(SparkEnv.get != null, "native plans run in tasks")
       val made = new CometTaskMemory(context.taskMemoryManager())
       tasks.put(attempt, made)
