@@ -304,48 +304,85 @@ class CometShuffleSuite extends CometTestBase {
     file.write(byte ^ 0x10)
   }
 
-  test("a task that fails leaves no files") {
-    val before = files()
-    withSQLConf("spark.sql.ansi.enabled" -> "true") {
-      intercept[Exception] {
-        sql("SELECT 1 / (l - l) FROM shuffled DISTRIBUTE BY i").collect()
-      }
-    }
-    // What the failed attempts began is gone; what other tasks of the stage committed stays until the shuffle is cleaned.
-    val left = files() -- before
-    assert(left.forall(f => f.getName.endsWith(".data") || f.getName.endsWith(".index") || f.getName.contains(".checksum")), left)
+  // Far more than the writer may hold, so that it has written to a file of its own when it is stopped.
+  private val spilling = "SELECT COUNT(r) FROM (SELECT passes(i) AS k, REPEAT(CONCAT(s, c), 40) AS r FROM shuffled " +
+    "LATERAL VIEW EXPLODE(SEQUENCE(1, 60)) x AS c DISTRIBUTE BY k)"
+
+  /** What a map task makes on the way; what it committed stays until the shuffle is cleaned. */
+  private def temporary(before: Set[File]): Set[File] = (files() -- before).filterNot { f =>
+    f.getName.matches("shuffle_.*[.](data|index|checksum[.].*)")
   }
 
-  test("a job that is cancelled leaves no files") {
-    val before = files()
-    val group = "cancelled-shuffle"
-    val thread = new Thread(() => {
-      spark.sparkContext.setJobGroup(group, "to be cancelled", interruptOnCancel = true)
-      try {
-        sql("SELECT COUNT(*) FROM (SELECT x.i, y.l FROM shuffled x CROSS JOIN shuffled y DISTRIBUTE BY x.i + y.l)").collect()
-      } catch { case _: Exception => }
-    })
-    thread.start()
-    Thread.sleep(1500)
-    spark.sparkContext.cancelJobGroup(group)
-    thread.join(30000)
-    assert(!thread.isAlive)
-    def temporary = (files() -- before).filterNot { f =>
-      f.getName.endsWith(".data") || f.getName.endsWith(".index") || f.getName.contains(".checksum")
-    }
-    var tries = 50
-    while (temporary.nonEmpty && tries > 0) {
+  private def eventually(what: => String)(condition: => Boolean): Unit = {
+    var tries = 600
+    while (!condition && tries > 0) {
       Thread.sleep(100)
       tries -= 1
     }
-    assert(temporary.isEmpty)
+    assert(condition, what)
+  }
+
+  private def stoppedInTheMiddle(name: String)(stop: => Unit): Throwable = {
+    import CometShuffleSuite.{fail => failing, passed}
+    spark.udf.register(
+      "passes",
+      (i: Int) => {
+        // A third of the rows come at once; the rest waits to be stopped.
+        if (passed.incrementAndGet() > 100000) Thread.sleep(1)
+        if (failing) throw new IllegalStateException("told to fail")
+        i
+      }
+    )
+    passed.set(0)
+    val before = files()
+    var failure: Throwable = null
+    val thread = new Thread(() => {
+      spark.sparkContext.setJobGroup(name, name, interruptOnCancel = true)
+      try sql(spilling).collect()
+      catch { case e: Throwable => failure = e }
+    })
+    withSQLConf(
+      "spark.comet.shuffle.native.maxBufferBytes" -> "1m",
+      "spark.sql.adaptive.enabled" -> "false",
+      "spark.comet.scan.enabled" -> "false",
+      "spark.comet.convert.parquet.enabled" -> "true"
+    ) {
+      thread.start()
+      try eventually(s"${passed.get()} rows came to the writers; $failure")(passed.get() > 100000)
+      finally {
+        stop
+        thread.join(60000)
+      }
+    }
+    assert(!thread.isAlive && failure != null)
+    eventually(s"files are left: ${temporary(before)}")(temporary(before).isEmpty)
+    failure
+  }
+
+  test("a job that is cancelled leaves no files") {
+    val failure = stoppedInTheMiddle("cancelled-shuffle")(spark.sparkContext.cancelJobGroup("cancelled-shuffle"))
+    assert(failure.getMessage.contains("cancelled"))
+  }
+
+  test("a task that fails leaves no files") {
+    val failure =
+      try stoppedInTheMiddle("failing-shuffle") { CometShuffleSuite.fail = true }
+      finally CometShuffleSuite.fail = false
+    val causes = Iterator.iterate(failure)(_.getCause).takeWhile(_ != null)
+    assert(causes.exists(e => e.getMessage != null && e.getMessage.contains("told to fail")))
   }
 
   /** Files of shuffles and of the engine in Spark's folders. */
   private def files(): Set[File] = {
     def walk(f: File): Seq[File] = f +: Option(f.listFiles()).toSeq.flatten.flatMap(walk)
     walk(TestSession.localDir).filter { f =>
-      f.isFile && (f.getName.startsWith("shuffle_") || f.getName.startsWith("temp_shuffle_") || f.getName.startsWith("halley"))
+      f.isFile && (f.getName.contains("shuffle_") || f.getName.startsWith("temp_local_"))
     }.toSet
   }
+}
+
+/** Seen by a function that runs in tasks. */
+object CometShuffleSuite {
+  val passed = new AtomicInteger
+  @volatile var fail = false
 }
