@@ -1,5 +1,6 @@
 #include "aggregates/aggregate.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -56,15 +57,16 @@ hly_status hly_agg_refuse_type(hly_binder *b, const hly_agg *a, const hly_type *
                          type->collation ? type->collation : "");
 }
 
-hly_status hly_agg_overflow(hly_ctx *ctx, const char *message, const char *suggestion) {
-  char alternative[128];
+hly_status hly_agg_overflow(hly_ctx *ctx, int64_t site, const char *message, const char *suggestion) {
+  char alternative[128], place[24];
   int n = 0;
   for (const char *p = " Use '"; *p; p++) alternative[n++] = *p;
   for (const char *p = suggestion; *p && n < 64; p++) alternative[n++] = *p;
   for (const char *p = "' to tolerate overflow and return NULL instead."; *p; p++) alternative[n++] = *p;
   alternative[n] = 0;
-  return hly_error_set(&ctx->error, HLY_E_ARITHMETIC_OVERFLOW, 3, "message", message, "alternative",
-                       alternative, "config", "\"spark.sql.ansi.enabled\"");
+  snprintf(place, sizeof place, "%lld", (long long)site);
+  return hly_error_set(&ctx->error, HLY_E_ARITHMETIC_OVERFLOW, 4, "message", message, "alternative",
+                       alternative, "config", "\"spark.sql.ansi.enabled\"", "site", place);
 }
 
 static hly_status bind_types(hly_binder *b, const Halley__AggCall *call, hly_agg *a) {
@@ -109,6 +111,7 @@ hly_status hly_agg_bind(hly_binder *b, const Halley__AggCall *call, bool grouped
     HLY_CHECK_MEM(b->ctx, a, sizeof *a);
     a->cls = FUNCTIONS[f].cls;
     a->mode = call->mode;
+    a->site = call->site;
     a->grouped = grouped;
     if (call->mode < HALLEY__AGG_MODE__PARTIAL || call->mode > HALLEY__AGG_MODE__COMPLETE)
       return hly_error_setf(&b->ctx->error, HLY_E_PLAN_INVALID, "mode %d of %s", (int)call->mode, a->cls);

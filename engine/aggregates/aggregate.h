@@ -46,6 +46,7 @@ struct hly_agg {
   uint32_t n_buffers;
   const hly_type *buffer_types[HLY_AGG_MAX_BUFFERS];
   const hly_type *type; // of the result
+  int64_t site;         // of the message: goes into errors that Spark raises with a place in the query
   // Set by the bind function.
   uint32_t state_bytes;
   bool has_view;   // a view (vector/str.h) at the start of the state
@@ -158,7 +159,7 @@ static inline uint8_t *hly_agg_state(const hly_agg *a, const hly_agg_rows *rows,
 }
 
 // Errors as Spark raises them.
-hly_status hly_agg_overflow(hly_ctx *ctx, const char *message, const char *suggestion);
+hly_status hly_agg_overflow(hly_ctx *ctx, int64_t site, const char *message, const char *suggestion);
 // Makes `out` flat with n values; nulls[i] != 0 where null (NULL: none).
 HLY_MUST_CHECK hly_status hly_agg_begin(hly_ctx *ctx, hly_vector *out, uint32_t n);
 HLY_MUST_CHECK hly_status hly_agg_set_null(hly_ctx *ctx, hly_vector *out, uint32_t i); // and zeroes nothing

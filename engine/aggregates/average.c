@@ -118,8 +118,8 @@ static quotient divide(const hly_agg *a, const hly_decimal_sum *s, hly_i128 *out
 }
 
 static hly_status raise_quotient(const hly_agg *a, hly_ctx *ctx, const hly_decimal_sum *s, quotient q) {
-  if (q == SUM_OVERFLOW) return hly_agg_overflow(ctx, "Overflow in sum of decimals", "try_avg");
-  return hly_decimal_sum_raise_quotient(ctx, s, a->buffer_types[0], a->type);
+  if (q == SUM_OVERFLOW) return hly_agg_overflow(ctx, a->site, "Overflow in sum of decimals", "try_avg");
+  return hly_decimal_sum_raise_quotient(ctx, a->site, s, a->buffer_types[0], a->type);
 }
 
 static hly_status emit_decimals(const hly_agg *a, hly_ctx *ctx, uint8_t *const *rows, uint32_t n,

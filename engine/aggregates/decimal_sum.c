@@ -129,21 +129,22 @@ bool hly_decimal_sum_divide(const hly_decimal_sum *s, const hly_type *sum_type, 
   return q < limit;
 }
 
-static hly_status raise(hly_ctx *ctx, const char *value, const hly_type *type) {
-  char precision[8], scale[8];
+static hly_status raise(hly_ctx *ctx, int64_t site, const char *value, const hly_type *type) {
+  char precision[8], scale[8], place[24];
   snprintf(precision, sizeof precision, "%d", type->precision);
   snprintf(scale, sizeof scale, "%d", type->scale);
-  return hly_error_set(&ctx->error, HLY_E_NUMERIC_VALUE_OUT_OF_RANGE, 4, "value", value, "precision",
-                       precision, "scale", scale, "config", "\"spark.sql.ansi.enabled\"");
+  snprintf(place, sizeof place, "%lld", (long long)site);
+  return hly_error_set(&ctx->error, HLY_E_NUMERIC_VALUE_OUT_OF_RANGE, 5, "value", value, "precision",
+                       precision, "scale", scale, "config", "\"spark.sql.ansi.enabled\"", "site", place);
 }
 
-hly_status hly_decimal_sum_raise(hly_ctx *ctx, const hly_decimal_sum *s, const hly_type *sum_type) {
+hly_status hly_decimal_sum_raise(hly_ctx *ctx, int64_t site, const hly_decimal_sum *s, const hly_type *sum_type) {
   char value[160];
   print_digits(wide_of(s), "", 0, sum_type->scale, value);
-  return raise(ctx, value, sum_type);
+  return raise(ctx, site, value, sum_type);
 }
 
-hly_status hly_decimal_sum_raise_quotient(hly_ctx *ctx, const hly_decimal_sum *s, const hly_type *sum_type,
+hly_status hly_decimal_sum_raise_quotient(hly_ctx *ctx, int64_t site, const hly_decimal_sum *s, const hly_type *sum_type,
                                           const hly_type *type) {
   enum { SCALE = 39 }; // of Spark's quotients, cut off
   char value[160], more[SCALE];
@@ -152,5 +153,5 @@ hly_status hly_decimal_sum_raise_quotient(hly_ctx *ctx, const hly_decimal_sum *s
   int n = SCALE - sum_type->scale;
   for (int i = 0; i < n; i++) more[i] = (char)('0' + next_digit(&remainder, by));
   print_digits(w, more, n, SCALE, value);
-  return raise(ctx, value, type);
+  return raise(ctx, site, value, type);
 }

@@ -23,7 +23,7 @@ typedef struct long_state {
                                 const hly_agg_rows *rows) {                                                  \
     HLY_AGG_LOOP(T, long_state, a, in, rows, s->seen = 1;                                                    \
                  if (__builtin_expect(__builtin_add_overflow(s->sum, (int64_t)v, &s->sum),                   \
-                                      0)) return hly_agg_overflow(env->ctx, "long overflow", "try_add"););   \
+                                      0)) return hly_agg_overflow(env->ctx, a->site, "long overflow", "try_add"););   \
     return HLY_OK;                                                                                           \
   }                                                                                                          \
   static hly_status name##_try(const hly_agg *a, hly_agg_env *env, const hly_agg_column *in,                 \
@@ -61,7 +61,7 @@ static hly_status combine_longs(const hly_agg *a, hly_agg_env *env, uint8_t *con
     s->seen |= f->seen;
     s->overflow |= f->overflow;
     if (!overflow) continue;
-    if (a->eval_mode == HLY_AGG_ANSI) return hly_agg_overflow(env->ctx, "long overflow", "try_add");
+    if (a->eval_mode == HLY_AGG_ANSI) return hly_agg_overflow(env->ctx, a->site, "long overflow", "try_add");
     s->overflow |= a->eval_mode == HLY_AGG_TRY;
   }
   return HLY_OK;
@@ -201,8 +201,8 @@ static hly_status emit_decimals(const hly_agg *a, hly_ctx *ctx, uint8_t *const *
       if (i > 0) return HLY_OK;
       // With keys the sum became null when it left the buffer's precision; without, Spark sees its value
       // here.
-      if (s->overflow || a->grouped) return hly_agg_overflow(ctx, "Overflow in sum of decimals", "try_sum");
-      return hly_decimal_sum_raise(ctx, s, type);
+      if (s->overflow || a->grouped) return hly_agg_overflow(ctx, a->site, "Overflow in sum of decimals", "try_sum");
+      return hly_decimal_sum_raise(ctx, a->site, s, type);
     }
     bool is_null = over || (a->is_final && !s->seen);
     hly_decimal_store(out[0], i, is_null ? 0 : s->sum);

@@ -81,6 +81,24 @@ SELECT sum(w * 100000000000000000) FROM t;
 -- config: spark.sql.ansi.enabled=false
 SELECT g, sum(x), avg(x) FROM (SELECT g, cast(99999999999999999999999999999999999999 AS DECIMAL(38, 0)) AS x FROM t) GROUP BY g;
 
+-- name: overflow in a table's columns is Spark's error with its place in the query
+SELECT sum(l + 9223372036854775000) FROM t;
+SELECT g, sum(big) FROM (SELECT 1 AS g, l * 0 + 9223372036854775807 AS big FROM t) GROUP BY g;
+SELECT sum(big) FROM (SELECT l * 0 + 9223372036854775807 AS big FROM t);
+SELECT 1 + avg(w) FROM t;
+SELECT g, avg(w * 1) AS a FROM t GROUP BY g;
+SELECT sum(x) FROM (SELECT if(i IS NULL, NULL, cast(99999999999999999999999999999999999999 AS DECIMAL(38, 0))) AS x FROM t);
+SELECT g, 2 * sum(x) FROM (SELECT g, if(i IS NULL, NULL, cast(99999999999999999999999999999999999999 AS DECIMAL(38, 0))) AS x FROM t) GROUP BY g;
+SELECT g, avg(x) FROM (SELECT g, if(i IS NULL, NULL, cast(99999999999999999999999999999999999999 AS DECIMAL(38, 0))) AS x FROM t) GROUP BY g;
+
+-- name: the same without ANSI
+-- config: spark.sql.ansi.enabled=false
+SELECT g, sum(big), avg(big) FROM (SELECT g, l * 0 + 9223372036854775807 AS big FROM t) GROUP BY g;
+
+-- name: sums of wide decimals without ANSI
+-- config: spark.sql.ansi.enabled=false
+SELECT g, sum(w), avg(w) FROM t GROUP BY g;
+
 -- name: try_sum and try_avg
 SELECT try_sum(x), try_avg(x) FROM VALUES (9223372036854775807L), (1L) AS v(x);
 

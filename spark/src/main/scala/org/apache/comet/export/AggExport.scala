@@ -1,8 +1,12 @@
 package org.apache.comet.export
 
-import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference, BoundReference, NamedExpression}
+import scala.util.hashing.MurmurHash3
+
+import org.apache.spark.QueryContext
+import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types.DecimalType
 
 import org.apache.comet.plan
 
@@ -57,8 +61,26 @@ object AggExport {
     }
     bufferOf(c).foreach(a => out.addBuffer(TypeExport.attribute(a)))
     ExprExport.params(f).foreach(p => out.addParams(p))
+    site(f).foreach { case (id, place) =>
+      out.setSite(id)
+      ctx.sites(id) = place
+    }
     ExprExport.switchReason(SQLConf.get, f.getClass.getSimpleName).foreach(text => out.setRefused(text))
     out.build()
+  }
+
+  /** A number for the place, the same each time: it is part of the message, which verdicts are kept by. */
+  private def site(f: AggregateFunction): Option[(Long, QueryContext)] = {
+    val raises: Option[SupportQueryContext] = f match {
+      // Integers overflow in an addition that the function is made of, which has a place of its own, or rather none.
+      case s: Sum if !s.dataType.isInstanceOf[DecimalType] =>
+        s.updateExpressions.iterator.flatMap(_.collectFirst { case add: Add => add }).nextOption()
+      case s: SupportQueryContext => Some(s)
+      case _ => None
+    }
+    raises
+      .flatMap(r => Option(r.getContextOrNull()))
+      .map(c => ((MurmurHash3.stringHash(c.toString) & 0xffffffffL) | 1L << 32, c))
   }
 
   private def mode(m: AggregateMode): plan.AggMode = m match {

@@ -2,6 +2,7 @@ package org.apache.comet.export
 
 import scala.collection.mutable
 
+import org.apache.spark.QueryContext
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression, SortOrder}
 import org.apache.spark.sql.internal.SQLConf
 
@@ -13,6 +14,9 @@ import org.apache.comet.plan
  */
 final class ExportContext {
   val table: mutable.ArrayBuffer[Expression] = mutable.ArrayBuffer.empty
+
+  /** Where in the query's text aggregate calls stand whose errors Spark raises with their place. */
+  val sites: mutable.LinkedHashMap[Long, QueryContext] = mutable.LinkedHashMap.empty
 
   /** Exports an expression over the operator's input. Never fails: what cannot be exported says so in the message. */
   def expr(e: Expression, input: Seq[Attribute]): plan.Expr = ExprExport.expr(e, input, this)

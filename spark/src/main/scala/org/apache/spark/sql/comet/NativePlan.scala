@@ -34,7 +34,9 @@ private[comet] final class NativePlan(stage: StageSpec, task: Array[Byte], host:
     else {
       running = true
       try body(handle)
-      finally {
+      catch {
+        case e: AggregateFailure => throw e.in(stage.sites)
+      } finally {
         running = false
         if (closing) close()
       }

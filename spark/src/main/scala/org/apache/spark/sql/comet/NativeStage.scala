@@ -2,7 +2,7 @@ package org.apache.spark.sql.comet
 
 import scala.collection.mutable
 
-import org.apache.spark.{SparkContext, SparkEnv}
+import org.apache.spark.{QueryContext, SparkContext, SparkEnv}
 import org.apache.spark.broadcast.Broadcast
 import org.apache.spark.internal.Logging
 import org.apache.spark.rdd.RDD
@@ -25,6 +25,7 @@ import org.apache.comet.plan.{JvmInput, Plan, ScanSplits, ShuffleInput, Stage}
  * @param message the serialized `Stage`
  * @param tables per operator the serialized `Array[Expression]` that Spark's own code evaluates for it
  * @param explain each task logs the plan with its metrics when it has run
+ * @param sites where in the query's text calls stand whose errors tell it
  * @param savePlanDir where each task leaves its plan as a file for `halley run`
  */
 private[comet] case class StageSpec(
@@ -38,7 +39,8 @@ private[comet] case class StageSpec(
     batchSize: Int,
     hadoopConf: Broadcast[SerializableConfiguration],
     savePlanDir: Option[String],
-    explain: Boolean
+    explain: Boolean,
+    sites: Map[Long, QueryContext]
 )
 
 /** How a leaf is fed. */
@@ -56,6 +58,7 @@ private[comet] final class NativeStage private (root: SparkPlan, sink: Option[Ex
 
   private val sc: SparkContext = root.session.sparkContext
   private val tables = mutable.LinkedHashMap.empty[Int, Array[Byte]]
+  private val sites = mutable.LinkedHashMap.empty[Long, QueryContext]
   private val metrics = mutable.ArrayBuffer.empty[MetricSpec]
   private val leaves = mutable.ArrayBuffer.empty[Leaf]
   private var lastId = 0
@@ -65,13 +68,15 @@ private[comet] final class NativeStage private (root: SparkPlan, sink: Option[Ex
     lastId
   }
 
-  private def keepTable(id: Int, ctx: ExportContext): Unit =
+  private def keepTable(id: Int, ctx: ExportContext): Unit = {
+    sites ++= ctx.sites
     if (ctx.table.nonEmpty) {
       val buffer = SparkEnv.get.closureSerializer.newInstance().serialize(ctx.table.toArray[Expression])
       val bytes = new Array[Byte](buffer.remaining())
       buffer.get(bytes)
       tables(id) = bytes
     }
+  }
 
   private def finish(builder: Plan.Builder, id: Int, output: Seq[Attribute], inputs: Seq[Plan]): Plan = {
     builder.setId(id)
@@ -161,7 +166,8 @@ private[comet] final class NativeStage private (root: SparkPlan, sink: Option[Ex
       CometConf.BATCH_SIZE.get(conf),
       if (remote) sc.broadcast(new SerializableConfiguration(root.session.sessionState.newHadoopConf())) else null,
       Option(CometConf.SAVE_PLAN_DIR.get(conf)).filter(_.nonEmpty),
-      CometConf.EXPLAIN_NATIVE.get(conf)
+      CometConf.EXPLAIN_NATIVE.get(conf),
+      sites.toMap
     )
     if (spec.explain) logInfo(s"Native plan:\n${NativePlanText.of(plan)}")
     (spec, tree)

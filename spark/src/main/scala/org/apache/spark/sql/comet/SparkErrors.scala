@@ -28,7 +28,7 @@ object SparkErrors {
     def cause = new IOException(given.getOrElse("message", text))
     kind match {
       case "ARITHMETIC" =>
-        new SparkArithmeticException(condition, parameters(condition, given), Array.empty, "")
+        new AggregateFailure(condition, parameters(condition, given), given.get("site").fold(0L)(_.toLong))
       case "RUNTIME" if condition.startsWith("INCONSISTENT_BEHAVIOR_CROSS_VERSION") =>
         new SparkUpgradeException(condition, parameters(condition, given), null)
       case "RUNTIME" => new SparkRuntimeException(condition, parameters(condition, given))
@@ -67,5 +67,15 @@ object SparkErrors {
   def reading(path: String, e: IOException): Throwable = e match {
     case gone: FileNotFoundException => QueryExecutionErrors.fileNotExistError(path, gone)
     case other => QueryExecutionErrors.cannotReadFilesError(other, path)
+  }
+}
+
+/** The overflow of an aggregate, until the plan that raised it says where in the query it stands. */
+private[comet] final class AggregateFailure(condition: String, parameters: Map[String, String], site: Long)
+    extends RuntimeException(condition) {
+
+  def in(sites: Map[Long, QueryContext]): SparkArithmeticException = {
+    val place = sites.get(site)
+    new SparkArithmeticException(condition, parameters, place.toArray, place.fold("")(_.summary()))
   }
 }
