@@ -81,6 +81,10 @@ hly_status hly_file_open(hly_ctx *ctx, const char *path, bool local, int64_t siz
     } else {
       f->host_handle = -1;
       st = ctx->host->file_open(ctx->host->arg, path, &f->host_handle, &ctx->error);
+      if (st == HLY_OK && f->host_handle == 0) {
+        f->host_handle = -1;
+        st = hly_error_set(&ctx->error, HLY_E_FILE_NOT_FOUND, 2, "path", f->uri, "message", "no such file");
+      }
     }
   }
   if (st != HLY_OK) {

@@ -83,11 +83,16 @@ static hly_status match_one(hly_file *f, const hly_pq_metadata *m, const hly_fie
   // Two columns of exactly one name: Spark's map keeps the last.
   *out = by_id || !case_sensitive ? found.first : found.last;
   if (found.n <= 1 || (!by_id && case_sensitive)) return HLY_OK;
-  if (by_id)
-    return hly_file_fail(f, "Found duplicate field(s) \"%d\": [%s] in id mapping mode.", field->field_id - 1,
-                         found.names);
-  return hly_file_fail(f, "Found duplicate field(s) \"%s\": [%s] in case-insensitive mode.", field->name,
-                       found.names);
+  char names[sizeof found.names + 2], id[16], message[512];
+  snprintf(names, sizeof names, "[%s]", found.names);
+  snprintf(id, sizeof id, "%d", field->field_id - 1);
+  const char *wanted = by_id ? id : field->name;
+  snprintf(message, sizeof message, "Found duplicate field(s) \"%s\": %s in %s mode.", wanted, names,
+           by_id ? "id mapping" : "case-insensitive");
+  // Spark has a condition of its own for each, below that of the file; the names are those of its parameters.
+  return hly_error_set(&f->ctx->error, HLY_E_FILE_READ, 4, "path", f->uri, "message", message,
+                       by_id ? "requiredId" : "requiredFieldName", wanted,
+                       by_id ? "matchedFields" : "matchedOrcFields", names);
 }
 
 hly_status hly_pq_schema_match(hly_file *f, const hly_pq_metadata *m, const hly_pq_request *request,

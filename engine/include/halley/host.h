@@ -53,6 +53,7 @@ typedef struct hly_host {
   hly_status (*dispatch)(void *arg, int32_t plan_id, int32_t site, hly_dispatch_call *call, hly_error *error);
   // Writes a NUL-terminated path of at most `size` bytes.
   hly_status (*temp_file)(void *arg, char *path, uint32_t size, hly_error *error);
+  // *file 0: there is no such file.
   hly_status (*file_open)(void *arg, const char *uri, int64_t *file, hly_error *error);
   hly_status (*file_read)(void *arg, int64_t file, int64_t position, void *out, int32_t n, hly_error *error);
   void (*file_close)(void *arg, int64_t file);

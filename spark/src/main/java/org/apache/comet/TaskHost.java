@@ -28,7 +28,7 @@ public interface TaskHost {
   /** A new path for a temporary file on one of Spark's local disks. The engine creates and deletes the file. */
   String tempFile();
 
-  /** Opens a file through Hadoop; returns a handle. */
+  /** Opens a file through Hadoop; returns a handle, 0 where there is no such file. */
   long fileOpen(String uri);
 
   /** Reads exactly {@code n} bytes at {@code position} to {@code address}, or throws EOFException. */

@@ -25,7 +25,25 @@ object SparkErrors {
   ): Throwable = {
     val given = names.zip(values).toMap
     val path = given.getOrElse("path", "")
-    def cause = new IOException(given.getOrElse("message", text))
+    // The exceptions that Spark's own reader throws, where it has some of their own.
+    def cause: Throwable =
+      if (given.contains("requiredFieldName"))
+        QueryExecutionErrors.foundDuplicateFieldInCaseInsensitiveModeError(
+          given("requiredFieldName"),
+          given.getOrElse("matchedOrcFields", "")
+        )
+      else if (given.contains("requiredId"))
+        QueryExecutionErrors.foundDuplicateFieldInFieldIdLookupModeError(
+          given("requiredId").toInt,
+          given.getOrElse("matchedFields", "")
+        )
+      else if (given.contains("actualType"))
+        new SchemaColumnConvertNotSupportedException(
+          given.getOrElse("column", ""),
+          given("actualType"),
+          given.getOrElse("expectedType", "")
+        )
+      else new IOException(given.getOrElse("message", text))
     kind match {
       case "ARITHMETIC" =>
         new AggregateFailure(condition, parameters(condition, given), given.get("site").fold(0L)(_.toLong))

@@ -1,6 +1,6 @@
 package org.apache.spark.sql.comet
 
-import java.io.{EOFException, IOException}
+import java.io.{EOFException, FileNotFoundException, IOException}
 import java.net.URI
 import java.nio.ByteBuffer
 
@@ -76,7 +76,10 @@ private[comet] final class TaskHostImpl(stage: StageSpec, inputs: Array[HostInpu
       try {
         val path = new Path(new URI(uri))
         path.getFileSystem(stage.hadoopConf.value.value).open(path)
-      } catch { case e: IOException => throw SparkErrors.reading(uri, e) }
+      } catch {
+        case _: FileNotFoundException => return 0L // the engine knows whether such a file may be missing
+        case e: IOException => throw SparkErrors.reading(uri, e)
+      }
     files += ((uri, stream))
     files.length.toLong
   }
