@@ -339,10 +339,9 @@ hly_status hly_hash_join_bind(hly_binder *b, const Halley__Plan *plan, hly_op **
   if (h->null_aware &&
       (msg->type != HALLEY__JOIN_TYPE__LEFT_ANTI || msg->build_left || h->n_keys != 1 || msg->condition))
     return hly_bind_refuse(b, "a null-aware join other than an anti join of one key has no native form");
-  const bool broadcast = msg->broadcast || plan->inputs[msg->build_left ? 0 : 1]->op_case == HALLEY__PLAN__OP_BROADCAST_INPUT;
-  if (broadcast && h->joiner.kept_outer)
+  if (msg->broadcast && h->joiner.kept_outer)
     return hly_bind_refuse(b, "an outer join that keeps the rows of its broadcast side has no native form");
-  h->force = broadcast || h->null_aware;
+  h->force = msg->broadcast || h->null_aware;
   *out = &h->op;
   return HLY_OK;
 }

@@ -127,19 +127,7 @@ static const hly_op_class CLASS = {
     .close = shuffle_input_close,
 };
 
-// A broadcast value comes in frames of the same form, all of them to every task.
-static const hly_op_class BROADCAST_CLASS = {
-    .name = "BroadcastInput",
-    .open = shuffle_input_open,
-    .next = shuffle_input_next,
-    .close = shuffle_input_close,
-};
-
 hly_status hly_shuffle_input_bind(hly_binder *b, const Halley__Plan *plan, hly_op **out) {
   HLY_TRY(hly_op_create(b, plan, &CLASS, sizeof(shuffle_input), 0, out));
   return hly_block_bind(b, &(*out)->output);
-}
-
-hly_status hly_broadcast_input_bind(hly_binder *b, const Halley__Plan *plan, hly_op **out) {
-  return hly_op_create(b, plan, &BROADCAST_CLASS, sizeof(shuffle_input), 0, out);
 }

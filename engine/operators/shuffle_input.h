@@ -5,7 +5,5 @@
 #include "operators/operator.h"
 
 HLY_MUST_CHECK hly_status hly_shuffle_input_bind(hly_binder *b, const Halley__Plan *plan, hly_op **out);
-// BroadcastInput: the same, of a broadcast value.
-HLY_MUST_CHECK hly_status hly_broadcast_input_bind(hly_binder *b, const Halley__Plan *plan, hly_op **out);
 
 #endif

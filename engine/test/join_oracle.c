@@ -141,12 +141,6 @@ static void make_plan(join_test *t) {
   static const Halley__Plan__OpCase cases[] = {HALLEY__PLAN__OP_HASH_JOIN, HALLEY__PLAN__OP_MERGE_JOIN,
                                                HALLEY__PLAN__OP_NESTED_LOOP_JOIN};
   Halley__Plan *inputs[2] = {p_input(b, &t->left), p_input(b, &t->right)};
-  if (u->broadcast) {
-    Halley__Plan *in = inputs[u->build_left ? 0 : 1];
-    in->op_case = HALLEY__PLAN__OP_BROADCAST_INPUT;
-    in->broadcast_input = HLY_ARENA_NEW(t->arena, Halley__BroadcastInput);
-    halley__broadcast_input__init(in->broadcast_input);
-  }
   Halley__Plan *p = p_node(b, cases[u->kind], &t->output, 2, inputs[0], inputs[1]);
   Halley__Expr **left = HLY_ARENA_NEW_N(t->arena, Halley__Expr *, 2);
   Halley__Expr **right = HLY_ARENA_NEW_N(t->arena, Halley__Expr *, 2);
@@ -163,6 +157,7 @@ static void make_plan(join_test *t) {
     p->hash_join = HLY_ARENA_NEW(t->arena, Halley__HashJoin);
     halley__hash_join__init(p->hash_join);
     p->hash_join->type = u->type;
+    p->hash_join->broadcast = u->broadcast;
     p->hash_join->build_left = u->build_left;
     p->hash_join->n_left_keys = p->hash_join->n_right_keys = u->n_keys;
     p->hash_join->left_keys = left;
