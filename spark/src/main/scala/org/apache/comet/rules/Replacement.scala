@@ -148,6 +148,8 @@ final class Replacement(conf: SQLConf) {
 
   private def childOrderMatters(p: SparkPlan, own: Boolean): Boolean = p match {
     case a: BaseAggregateExec if a.aggregateExpressions.exists(dependsOnOrder) => true
+    // Run as a hash aggregate, whose output is sorted where that matters.
+    case s: SortAggregateExec if Verdict.of(s).exists(_.bound) => false
     case j: SortMergeJoinExec if !own && becomesHashJoin(j) => false
     case _: Exchange | _: BaseAggregateExec | _: SortExec | _: TakeOrderedAndProjectExec => p.requiredChildOrdering.exists(_.nonEmpty)
     case _: ProjectExec | _: FilterExec => own

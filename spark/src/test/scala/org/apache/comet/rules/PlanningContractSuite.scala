@@ -71,7 +71,11 @@ class PlanningContractSuite extends CometTestBase {
   }
 
   test("a stage may have a native reader and a Spark reader") {
-    withEach("spark.sql.autoBroadcastJoinThreshold" -> "-1", "spark.comet.exec.sort.enabled" -> "false") {
+    withEach(
+      "spark.sql.autoBroadcastJoinThreshold" -> "-1",
+      "spark.comet.exec.sort.enabled" -> "false",
+      "spark.comet.exec.sortMergeJoin.enabled" -> "false"
+    ) {
       val text = "SELECT a.k, n, b.id FROM (SELECT k, count(*) AS n FROM (SELECT /*+ REPARTITION(4, k) */ k, id " +
         "FROM c_facts) GROUP BY k) a JOIN (SELECT /*+ REPARTITION(4, k) */ k, id FROM c_facts) b ON a.k = b.k"
       val plan = checkSparkAnswer(query(text)).get
@@ -271,11 +275,11 @@ class PlanningContractSuite extends CometTestBase {
     val df = query("SELECT k, count(*) FROM c_facts f JOIN c_dims USING (k) GROUP BY k")
     val text = new org.apache.comet.ExtendedExplainInfo().generateExtendedInfo(df.queryExecution.executedPlan)
     assert(text.contains("CometHashAggregate") && text.contains("CometNativeScan"), text)
-    assert(text.contains("BroadcastHashJoin has no native counterpart"), text)
+    assert(text.contains("BroadcastExchange has no native counterpart"), text)
     assert(text.contains("operators are native"), text)
     withSQLConf("spark.comet.explain.format" -> "fallback") {
       val reasons = new org.apache.comet.ExtendedExplainInfo().generateExtendedInfo(df.queryExecution.executedPlan)
-      assert(reasons.linesIterator.contains("BroadcastHashJoin has no native counterpart"), reasons)
+      assert(reasons.linesIterator.contains("BroadcastExchange has no native counterpart"), reasons)
     }
     withSQLConf("spark.comet.enabled" -> "false") {
       val plan = query("SELECT k FROM c_facts").queryExecution.executedPlan

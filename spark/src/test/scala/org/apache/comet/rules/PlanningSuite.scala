@@ -130,7 +130,7 @@ class PlanningSuite extends CometTestBase {
   }
 
   test("rows of Spark feed an aggregate and a sort above a join, not a lone projection") {
-    withSQLConf("spark.sql.autoBroadcastJoinThreshold" -> "-1") {
+    withSQLConf("spark.sql.autoBroadcastJoinThreshold" -> "-1", "spark.comet.exec.sortMergeJoin.enabled" -> "false") {
       val p = planned(sql("SELECT s, sum(v) FROM pl_t JOIN pl_u USING (k) GROUP BY s"))
       assert(p.exists(_.isInstanceOf[SortMergeJoinExec]))
       assert(p.collect { case c: CometSparkToColumnarExec => c }.nonEmpty)
