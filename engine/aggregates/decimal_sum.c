@@ -138,14 +138,15 @@ static hly_status raise(hly_ctx *ctx, int64_t site, const char *value, const hly
                        precision, "scale", scale, "config", "\"spark.sql.ansi.enabled\"", "site", place);
 }
 
-hly_status hly_decimal_sum_raise(hly_ctx *ctx, int64_t site, const hly_decimal_sum *s, const hly_type *sum_type) {
+hly_status hly_decimal_sum_raise(hly_ctx *ctx, int64_t site, const hly_decimal_sum *s,
+                                 const hly_type *sum_type) {
   char value[160];
   print_digits(wide_of(s), "", 0, sum_type->scale, value);
   return raise(ctx, site, value, sum_type);
 }
 
-hly_status hly_decimal_sum_raise_quotient(hly_ctx *ctx, int64_t site, const hly_decimal_sum *s, const hly_type *sum_type,
-                                          const hly_type *type) {
+hly_status hly_decimal_sum_raise_quotient(hly_ctx *ctx, int64_t site, const hly_decimal_sum *s,
+                                          const hly_type *sum_type, const hly_type *type) {
   enum { SCALE = 39 }; // of Spark's quotients, cut off
   char value[160], more[SCALE];
   wide w = wide_of(s);

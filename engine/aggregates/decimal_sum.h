@@ -43,8 +43,9 @@ bool hly_decimal_sum_divide(const hly_decimal_sum *s, const hly_type *sum_type, 
                             hly_i128 *out);
 // Raises NUMERIC_VALUE_OUT_OF_RANGE for a sum that does not fit its type, or for sum / count that does not
 // fit `type`.
-hly_status hly_decimal_sum_raise(hly_ctx *ctx, int64_t site, const hly_decimal_sum *s, const hly_type *sum_type);
-hly_status hly_decimal_sum_raise_quotient(hly_ctx *ctx, int64_t site, const hly_decimal_sum *s, const hly_type *sum_type,
-                                          const hly_type *type);
+hly_status hly_decimal_sum_raise(hly_ctx *ctx, int64_t site, const hly_decimal_sum *s,
+                                 const hly_type *sum_type);
+hly_status hly_decimal_sum_raise_quotient(hly_ctx *ctx, int64_t site, const hly_decimal_sum *s,
+                                          const hly_type *sum_type, const hly_type *type);
 
 #endif

@@ -21,9 +21,10 @@ typedef struct long_state {
   }                                                                                                          \
   static hly_status name##_ansi(const hly_agg *a, hly_agg_env *env, const hly_agg_column *in,                \
                                 const hly_agg_rows *rows) {                                                  \
-    HLY_AGG_LOOP(T, long_state, a, in, rows, s->seen = 1;                                                    \
-                 if (__builtin_expect(__builtin_add_overflow(s->sum, (int64_t)v, &s->sum),                   \
-                                      0)) return hly_agg_overflow(env->ctx, a->site, "long overflow", "try_add"););   \
+    HLY_AGG_LOOP(                                                                                            \
+        T, long_state, a, in, rows, s->seen = 1;                                                             \
+        if (__builtin_expect(__builtin_add_overflow(s->sum, (int64_t)v, &s->sum),                            \
+                             0)) return hly_agg_overflow(env->ctx, a->site, "long overflow", "try_add"););   \
     return HLY_OK;                                                                                           \
   }                                                                                                          \
   static hly_status name##_try(const hly_agg *a, hly_agg_env *env, const hly_agg_column *in,                 \
@@ -201,7 +202,8 @@ static hly_status emit_decimals(const hly_agg *a, hly_ctx *ctx, uint8_t *const *
       if (i > 0) return HLY_OK;
       // With keys the sum became null when it left the buffer's precision; without, Spark sees its value
       // here.
-      if (s->overflow || a->grouped) return hly_agg_overflow(ctx, a->site, "Overflow in sum of decimals", "try_sum");
+      if (s->overflow || a->grouped)
+        return hly_agg_overflow(ctx, a->site, "Overflow in sum of decimals", "try_sum");
       return hly_decimal_sum_raise(ctx, a->site, s, type);
     }
     bool is_null = over || (a->is_final && !s->seen);
