@@ -436,6 +436,36 @@ static void test_refused(void **state) {
   end(&f);
 }
 
+// Rows go to the dispatcher in blocks of a few megabytes, a row larger than that in one of its own.
+static void test_large_rows(void **state) {
+  fixture f;
+  begin(&f);
+  hly_batch *batch = long_batch(&f, 7);
+  const uint32_t sizes[7] = {3 << 20, 10, 3 << 20, 9 << 20, 0, 5 << 20, 1};
+  const uint32_t n_big = (9u << 20) + 7; // row i starts at byte i
+  char *big = malloc(n_big);
+  for (uint32_t i = 0; i < n_big; i++) big[i] = (char)('a' + i % 23);
+  for (uint32_t i = 0; i < 7; i++)
+    ((hly_str *)batch->columns[6]->values)[i] = hly_str_make(big + i, sizes[i]);
+  batch->columns[6]->n_rows = 7;
+  Halley__Expr *e = x_call(&f.b, "Opaque", S, 1, x_col(&f.b, 6, S, true));
+  hly_exprs *p = bind_one(&f, e, HLY_OK);
+  hly_vector *out;
+  uint32_t n;
+  assert_ok(&f.ctx, hly_exprs_eval(p, &f.ctx, batch, &out, &n));
+  assert_int_equal(n, 7);
+  assert_true(f.host.n_calls >= 3);
+  assert_int_equal(f.host.n_rows, 7);
+  for (uint32_t i = 0; i < 7; i++) {
+    oracle_value got = oracle_load(out, i);
+    assert_int_equal(got.n, sizes[i]);
+    assert_memory_equal(got.s, big + i, sizes[i]);
+  }
+  hly_exprs_close(p);
+  free(big);
+  end(&f);
+}
+
 // Binding keeps its memory in the arena, also for programs that nobody opens.
 static void test_bind_leaves_nothing(void **state) {
   fixture f;
@@ -531,13 +561,10 @@ static void test_nomem(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_random),
-      cmocka_unit_test(test_nondeterministic),
-      cmocka_unit_test(test_merged),
-      cmocka_unit_test(test_refused),
-      cmocka_unit_test(test_dictionary),
-      cmocka_unit_test(test_nomem),
-      cmocka_unit_test(test_bind_leaves_nothing),
+      cmocka_unit_test(test_random),     cmocka_unit_test(test_nondeterministic),
+      cmocka_unit_test(test_merged),     cmocka_unit_test(test_refused),
+      cmocka_unit_test(test_dictionary), cmocka_unit_test(test_nomem),
+      cmocka_unit_test(test_large_rows), cmocka_unit_test(test_bind_leaves_nothing),
   };
   return cmocka_run_group_tests(tests, setup, NULL);
 }
