@@ -63,8 +63,8 @@ object JoinOperators {
         smallerSide(m),
         m.condition,
         keepsOrder = false,
-        withoutSort(c.head),
-        withoutSort(c.last)
+        Replacement.withoutSort(c.head),
+        Replacement.withoutSort(c.last)
       )
       val switches = Seq(CometConf.OP_SORT_MERGE_JOIN) ++ m.condition.map(_ => CometConf.OP_SORT_MERGE_JOIN_FILTER)
       val unordered =
@@ -115,11 +115,5 @@ object JoinOperators {
     case s: SortExec => shuffled(s.child)
     case r: AQEShuffleReadExec => shuffled(r.child)
     case _ => None
-  }
-
-  private def withoutSort(p: SparkPlan): SparkPlan = p match {
-    case s: CometSortExec => s.child
-    case s: SortExec if !s.global => s.child
-    case other => other
   }
 }

@@ -38,7 +38,7 @@ final class Replacement(conf: SQLConf) {
     else
       NativeOperators.of(p).flatMap { op =>
         val inputs = p match {
-          case s: SortAggregateExec => Seq(withoutSort(s, children.head))
+          case _: SortAggregateExec => Seq(withoutSort(children.head))
           case _ => children
         }
         whyNot(p, op, inputs) match {
@@ -130,13 +130,6 @@ final class Replacement(conf: SQLConf) {
     if (safe.corresponds(p.children)(_ eq _)) p else p.withNewChildren(safe)
   }
 
-  /** Hash aggregation has no use for sorted input; the sort that was only there for it goes. */
-  private def withoutSort(aggregate: SortAggregateExec, child: SparkPlan): SparkPlan = child match {
-    case s: CometSortExec => s.child
-    case s: SortExec if !s.global => s.child
-    case other => other
-  }
-
   /** A sort aggregate promises an order that hash aggregation does not give. */
   private def withOrderOf(p: SparkPlan, native: SparkPlan): SparkPlan = p match {
     case s: SortAggregateExec if s.outputOrdering.nonEmpty =>
@@ -174,6 +167,13 @@ final class Replacement(conf: SQLConf) {
 }
 
 object Replacement {
+
+  /** Hashing has no use for sorted input; the sort that was only there for the operator above goes. */
+  def withoutSort(input: SparkPlan): SparkPlan = input match {
+    case s: CometSortExec => s.child
+    case s: SortExec if !s.global => s.child
+    case other => other
+  }
 
   /** Whether the node hands over batches of the engine: then nothing stands between it and a native node above. */
   def givesNativeBatches(p: SparkPlan): Boolean = p match {
