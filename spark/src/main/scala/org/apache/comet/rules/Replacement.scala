@@ -10,7 +10,7 @@ import org.apache.spark.sql.execution.datasources.csv.CSVFileFormat
 import org.apache.spark.sql.execution.datasources.json.JsonFileFormat
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
 import org.apache.spark.sql.execution.exchange.{Exchange, ReusedExchangeExec, ShuffleExchangeExec}
-import org.apache.spark.sql.execution.joins.SortMergeJoinExec
+import org.apache.spark.sql.execution.joins.{BaseJoinExec, SortMergeJoinExec}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{DoubleType, FloatType}
 
@@ -146,6 +146,8 @@ final class Replacement(conf: SQLConf) {
     case j: SortMergeJoinExec if !own && becomesHashJoin(j) => false
     case _: Exchange | _: BaseAggregateExec | _: SortExec | _: TakeOrderedAndProjectExec => p.requiredChildOrdering.exists(_.nonEmpty)
     case _: ProjectExec | _: FilterExec => own
+    // It gives the streamed side's order on, and has no use for one itself.
+    case j: BaseJoinExec if j.requiredChildOrdering.forall(_.isEmpty) => own
     case _ => true
   }
 

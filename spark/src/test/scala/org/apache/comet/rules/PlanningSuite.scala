@@ -140,6 +140,17 @@ class PlanningSuite extends CometTestBase {
     }
   }
 
+  test("sort-merge joins whose order nobody needs hash, also below a broadcast join and each other") {
+    val two = "(SELECT a.k, a.v, b.v AS w FROM pl_u a JOIN pl_u b ON a.k = b.k JOIN pl_u c ON a.k = c.k)"
+    withSQLConf("spark.sql.autoBroadcastJoinThreshold" -> "-1") {
+      val p = planned(sql(s"SELECT /*+ BROADCAST(t) */ count(*), sum(v) FROM $two JOIN pl_t t USING (k)"))
+      assert(names(p).count(_ == "CometHashJoin") == 2 && names(p).contains("CometBroadcastHashJoin"), p)
+      assert(!names(p).contains("CometSort"), p)
+      val ordered = planned(sql(s"SELECT /*+ BROADCAST(t) */ w FROM $two JOIN pl_t t USING (k) LIMIT 3"))
+      assert(names(ordered).count(_ == "CometSortMergeJoin") == 2, ordered)
+    }
+  }
+
   test("leaves are turned into columns only where asked for") {
     assert(!planned(sql("SELECT id % 3, count(*) FROM range(10) GROUP BY 1")).exists(_.isInstanceOf[CometPlan]))
     withSQLConf("spark.comet.sparkToColumnar.enabled" -> "true") {
