@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "expr/registry.h"
 #include "jni/upcalls.h"
+#include "operators/broadcast_table.h"
 #include "plan.pb-c.h"
 
 enum { MAX_PATH_BYTES = 4096 };
@@ -155,6 +156,26 @@ JNI_METHOD(jbyteArray, bind, jbyteArray request) {
 
 JNI_METHOD(jlong, memoryInUse) {
   return hly_mem_in_use();
+}
+
+// ---- Broadcasts --------------------------------------------------------------------------------------
+
+JNI_METHOD(jlong, openBroadcast) {
+  hly_broadcast *b = hly_broadcast_open();
+  if (!b) throw_nomem(env, 64);
+  return (jlong)(intptr_t)b;
+}
+
+JNI_METHOD(void, closeBroadcast, jlong handle) {
+  hly_broadcast_close((hly_broadcast *)(intptr_t)handle);
+}
+
+JNI_METHOD(jlongArray, broadcastTables) {
+  hly_broadcast_counts counts = hly_broadcast_count();
+  const jlong values[] = {counts.tables, counts.bytes, counts.built};
+  jlongArray out = (*env)->NewLongArray(env, 3);
+  if (out) (*env)->SetLongArrayRegion(env, out, 0, 3, values);
+  return out;
 }
 
 // ---- Pools -------------------------------------------------------------------------------------------

@@ -7,7 +7,8 @@
 static JavaVM *java_vm;
 
 static struct {
-  jmethodID cancelled, input_next, dispatch, raised, temp_file, file_open, file_read, file_close, input_file;
+  jmethodID cancelled, input_next, broadcast, dispatch, raised, temp_file, file_open, file_read, file_close,
+      input_file;
 } task;
 
 static struct { jmethodID acquire, release; } memory;
@@ -71,6 +72,7 @@ bool jni_upcalls_load(JavaVM *vm, JNIEnv *env) {
   } methods[] = {
       {&task.cancelled, "cancelled", "()Z"},
       {&task.input_next, "inputNext", "(IJ)Z"},
+      {&task.broadcast, "broadcast", "(I)J"},
       {&task.dispatch, "dispatch", "(IIJ)J"},
       {&task.raised, "raised", "(J)Ljava/lang/Throwable;"},
       {&task.temp_file, "tempFile", "()Ljava/lang/String;"},
@@ -153,6 +155,14 @@ static hly_status plan_input_next(void *arg, int32_t handle, hly_input_block *bl
   jni_plan *p = arg;
   JNIEnv *env = jni_env();
   *more = (*env)->CallBooleanMethod(env, p->task_host, task.input_next, (jint)handle, (jlong)(intptr_t)block);
+  return check(env, p, error);
+}
+
+static hly_status plan_broadcast(void *arg, int32_t handle, struct hly_broadcast **value, hly_error *error) {
+  jni_plan *p = arg;
+  JNIEnv *env = jni_env();
+  jlong address = (*env)->CallLongMethod(env, p->task_host, task.broadcast, (jint)handle);
+  *value = (struct hly_broadcast *)(intptr_t)address;
   return check(env, p, error);
 }
 
@@ -268,6 +278,7 @@ void jni_plan_host(jni_plan *plan) {
       .mem_acquire = plan_mem_acquire,
       .mem_release = plan_mem_release,
       .input_next = plan_input_next,
+      .broadcast = plan_broadcast,
       .dispatch = plan_dispatch,
       .temp_file = plan_temp_file,
       .file_open = plan_file_open,

@@ -32,23 +32,32 @@ static int64_t spill(void *arg, int64_t want) {
 
 // ---- Input.
 
-// Pulls the next batch that has rows and evaluates its keys; *n_good: rows before the first whose key raises.
-static hly_status pull(hly_hash_join *h, hly_op *input, hly_exprs *keys, hly_batch **out, uint32_t *n_good) {
-  hly_status st;
+// Pulls the next batch that has rows.
+static hly_status pull_rows(hly_hash_join *h, hly_op *input, hly_batch **out) {
   do {
     h->spillable = true;
-    st = hly_op_next(input, out);
+    hly_status st = hly_op_next(input, out);
     h->spillable = false;
     HLY_TRY(st);
     HLY_TRY(h->spill_status);
   } while (*out && (*out)->n_sel == 0);
-  *n_good = *out ? (*out)->n_sel : 0;
-  if (!*out || !keys) return HLY_OK;
+  return HLY_OK;
+}
+
+// Evaluates the keys of a batch; *n_good: rows before the first whose key raises.
+static hly_status eval_keys(hly_hash_join *h, hly_exprs *keys, hly_batch *in, uint32_t *n_good) {
+  *n_good = in ? in->n_sel : 0;
+  if (!in || !keys) return HLY_OK;
   h->spillable = true; // evaluation may call the host
-  st = hly_exprs_eval(keys, h->op.ctx, *out, h->keys, n_good);
+  hly_status st = hly_exprs_eval(keys, h->op.ctx, in, h->keys, n_good);
   h->spillable = false;
   HLY_TRY(st);
   return h->spill_status;
+}
+
+static hly_status pull(hly_hash_join *h, hly_op *input, hly_exprs *keys, hly_batch **out, uint32_t *n_good) {
+  HLY_TRY(pull_rows(h, input, out));
+  return eval_keys(h, keys, *out, n_good);
 }
 
 static hly_status raise(hly_hash_join *h, hly_exprs *keys) {
@@ -119,6 +128,21 @@ static hly_status consume_build(hly_hash_join *h) {
   return HLY_OK;
 }
 
+// The build side ready to be probed, or on disk.
+static hly_status build(hly_hash_join *h) {
+  bool none = true;
+  if (h->shared_key) {
+    // A task without rows to look up needs no table. One that can be shared has keys that raise nothing.
+    HLY_TRY(pull_rows(h, *h->probe_input, &h->first));
+    if (!h->first) {
+      h->phase = HLY_JOIN_DONE;
+      return HLY_OK;
+    }
+    HLY_TRY(hly_hash_join_take_shared(h, consume_build, &none));
+  }
+  return none ? consume_build(h) : HLY_OK;
+}
+
 static hly_status consume_probe(hly_hash_join *h) {
   for (;;) {
     hly_batch *in;
@@ -162,7 +186,12 @@ static hly_status next_probe(hly_hash_join *h, bool *more) {
       HLY_TRY(hly_hash_join_read_probe(h, &in));
       n = in ? in->n_sel : 0;
     } else {
-      HLY_TRY(pull(h, *h->probe_input, h->probe_keys, &in, &n));
+      if (h->first)
+        in = h->first;
+      else
+        HLY_TRY(pull_rows(h, *h->probe_input, &in));
+      h->first = NULL;
+      HLY_TRY(eval_keys(h, h->probe_keys, in, &n));
       h->failed = in && n < in->n_sel;
     }
     if (!in) return HLY_OK;
@@ -208,7 +237,7 @@ hly_status hly_hash_join_next(hly_op *op, hly_batch **out) {
   HLY_TRY(h->spill_status);
   for (;;) {
     switch (h->phase) {
-    case HLY_JOIN_BUILD: HLY_TRY(consume_build(h)); break;
+    case HLY_JOIN_BUILD: HLY_TRY(build(h)); break;
     case HLY_JOIN_PARTITION:
       HLY_TRY(consume_probe(h));
       HLY_TRY(next_part(h));
@@ -242,6 +271,9 @@ hly_status hly_hash_join_open(hly_op *op, const Halley__TaskInput *task) {
   h->spillable = h->failed = h->has_null = h->has_rows = h->from_disk = false;
   h->spill_status = HLY_OK;
   h->n_tail = h->next_tail = h->scan_block = h->scan_offset = 0;
+  h->first = NULL;
+  const Halley__JvmInputBinding *value = hly_task_jvm_input(task, (*h->build_input)->plan_id);
+  h->value_handle = value ? value->handle : -1;
   HLY_TRY(hly_op_open(op->inputs[0], task));
   HLY_TRY(hly_op_open(op->inputs[1], task));
   h->reservation = hly_reservation_create(ctx->pool, op->cls->name, spill, h);
@@ -267,6 +299,7 @@ void hly_hash_join_close(hly_op *op) {
   if (h->build_keys) hly_exprs_close(h->build_keys);
   if (h->probe_keys) hly_exprs_close(h->probe_keys);
   hly_hash_join_spill_close(h);
+  hly_hash_join_leave_shared(h);
   hly_join_table_deinit(&h->table);
   if (h->reservation) {
     int64_t peak = hly_reservation_peak(h->reservation);
@@ -342,6 +375,8 @@ hly_status hly_hash_join_bind(hly_binder *b, const Halley__Plan *plan, hly_op **
   if (msg->broadcast && h->joiner.kept_outer)
     return hly_bind_refuse(b, "an outer join that keeps the rows of its broadcast side has no native form");
   h->force = msg->broadcast || h->null_aware;
+  if (msg->broadcast)
+    HLY_TRY(hly_hash_join_bind_shared(b, h, plan, msg->build_left ? msg->left_keys : msg->right_keys));
   *out = &h->op;
   return HLY_OK;
 }

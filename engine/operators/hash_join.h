@@ -3,6 +3,7 @@
 #ifndef HLY_OPERATORS_HASH_JOIN_H
 #define HLY_OPERATORS_HASH_JOIN_H
 
+#include "operators/broadcast_table.h"
 #include "operators/join_table.h"
 #include "operators/joiner.h"
 #include "rows/row_partitions.h"
@@ -34,6 +35,10 @@ typedef struct hly_hash_join {
   hly_join_rows probe_rows;           // for the disk
   bool force;                         // the build side stays in memory whatever the pool says
   bool null_aware;
+  // Where the build side may be a broadcast value whose table the tasks of a process share: what tells its
+  // table from others of the value. NULL: each task builds its own.
+  const uint8_t *shared_key;
+  size_t n_shared_key;
   hly_vector **keys; // of the batch at hand
   // a run
   hly_reservation *reservation;
@@ -42,9 +47,12 @@ typedef struct hly_hash_join {
   hly_join_table table;
   hly_hash_join_phase phase;
   bool spillable;
-  hly_status spill_status; // of a spill that the pool asked for
-  bool failed;             // a probe key raised behind the rows already taken
-  bool has_null, has_rows; // null_aware: of the build side
+  hly_status spill_status;     // of a spill that the pool asked for
+  bool failed;                 // a probe key raised behind the rows already taken
+  bool has_null, has_rows;     // null_aware: of the build side
+  int32_t value_handle;        // of the build input
+  hly_broadcast_table *shared; // NULL: not held; else `store` and `table` are views of it
+  hly_batch *first;            // the probe batch that showed that a table is needed, its keys not evaluated
   uint8_t **heads;
   uint32_t cap_heads;
   hly_selection chosen; // rows without null keys
@@ -66,6 +74,15 @@ extern const hly_op_class hly_hash_join_class;
 hly_status hly_hash_join_open(hly_op *op, const Halley__TaskInput *task);
 hly_status hly_hash_join_next(hly_op *op, hly_batch **out);
 void hly_hash_join_close(hly_op *op);
+// Before the build side's table may be shared: finds `shared_key`, from the messages of the build keys (NULL:
+// none). Once the rest is bound.
+HLY_MUST_CHECK hly_status hly_hash_join_bind_shared(hly_binder *b, hly_hash_join *h, const Halley__Plan *plan,
+                                                    Halley__Expr *const *build_keys);
+// Takes the table of the broadcast value, which this task builds by `build` when it is the first. *none: the
+// build side is no such value.
+HLY_MUST_CHECK hly_status hly_hash_join_take_shared(hly_hash_join *h, hly_status (*build)(hly_hash_join *h),
+                                                    bool *none);
+void hly_hash_join_leave_shared(hly_hash_join *h);
 
 // Whether probe rows without a match, those with null keys among them, can be in the output.
 bool hly_hash_join_keeps_unmatched(const hly_hash_join *h);

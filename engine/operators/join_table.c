@@ -21,13 +21,26 @@ hly_status hly_join_table_init(hly_join_table *t, hly_ctx *ctx, const hly_join_r
   return HLY_OK;
 }
 
-void hly_join_table_clear(hly_join_table *t) {
-  if (t->n_slots) hly_reservation_shrink(t->reservation, (int64_t)(t->n_slots * sizeof *t->slots));
-  hly_free(t->slots);
+void hly_join_table_view(hly_join_table *t, const hly_join_table *of) {
+  t->slots = of->slots;
+  t->n_slots = of->n_slots;
+  t->mask = of->mask;
+  t->direct = of->direct;
+  t->least = of->least;
+  t->single = of->single;
+}
+
+void hly_join_table_forget(hly_join_table *t) {
   t->slots = NULL;
   t->n_slots = 0;
   t->direct = false;
   t->single = NULL;
+}
+
+void hly_join_table_clear(hly_join_table *t) {
+  if (t->n_slots) hly_reservation_shrink(t->reservation, (int64_t)(t->n_slots * sizeof *t->slots));
+  hly_free(t->slots);
+  hly_join_table_forget(t);
 }
 
 void hly_join_table_deinit(hly_join_table *t) {

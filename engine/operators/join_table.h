@@ -27,6 +27,10 @@ HLY_MUST_CHECK hly_status hly_join_table_init(hly_join_table *t, hly_ctx *ctx, c
                                               hly_reservation *reservation);
 void hly_join_table_deinit(hly_join_table *t);
 void hly_join_table_clear(hly_join_table *t);
+// Makes t, which is empty, a view of a complete table over rows of the same layout; hly_join_table_forget
+// ends that.
+void hly_join_table_view(hly_join_table *t, const hly_join_table *of);
+void hly_join_table_forget(hly_join_table *t);
 // Links all rows of the store whose keys are not null. `force`: never HLY_DENIED (then nothing was built).
 HLY_MUST_CHECK hly_status hly_join_table_build(hly_join_table *t, const hly_row_store *store, bool force);
 // Writes the chain of each of the first n selected rows to heads; NULL: none.

@@ -21,6 +21,7 @@ hly_status hly_nested_loop_join_bind(hly_binder *b, const Halley__Plan *plan, hl
     return hly_bind_refuse(
         b, "an outer join without keys that keeps the rows of its build side has no native form");
   h->force = true;
+  HLY_TRY(hly_hash_join_bind_shared(b, h, plan, NULL));
   *out = &h->op;
   return HLY_OK;
 }

@@ -67,6 +67,16 @@ static hly_status host_input_next(void *arg, int32_t handle, hly_input_block *bl
   return st;
 }
 
+static hly_status host_broadcast(void *arg, int32_t handle, struct hly_broadcast **value, hly_error *error) {
+  hly_plan *p = arg;
+  *value = NULL;
+  if (!p->outer->broadcast) return HLY_OK;
+  hly_pool_leave(p->pool);
+  hly_status st = p->outer->broadcast(p->outer->arg, handle, value, error);
+  hly_pool_enter(p->pool);
+  return st;
+}
+
 static hly_status host_dispatch(void *arg, int32_t plan_id, int32_t site, hly_dispatch_call *call,
                                 hly_error *error) {
   hly_plan *p = arg;
@@ -129,6 +139,7 @@ static hly_status make_context(hly_plan *p, const Halley__Stage *stage) {
       .mem_acquire = host_mem_acquire,
       .mem_release = host_mem_release,
       .input_next = host_input_next,
+      .broadcast = host_broadcast,
       .dispatch = host_dispatch,
       .temp_file = host_temp_file,
       .file_open = host_file_open,

@@ -28,6 +28,7 @@ void batch_source_attach(batch_source *s, hly_op *op, uint32_t i, hly_batch **ba
   *s = (batch_source){.batches = batches, .n_batches = n_batches};
   s->op.cls = &SOURCE;
   s->op.ctx = op->ctx;
+  s->op.plan_id = op->inputs[i]->plan_id;
   s->op.output = op->inputs[i]->output;
   op->inputs[i] = &s->op;
 }

@@ -141,6 +141,15 @@ static void make_plan(join_test *t) {
   static const Halley__Plan__OpCase cases[] = {HALLEY__PLAN__OP_HASH_JOIN, HALLEY__PLAN__OP_MERGE_JOIN,
                                                HALLEY__PLAN__OP_NESTED_LOOP_JOIN};
   Halley__Plan *inputs[2] = {p_input(b, &t->left), p_input(b, &t->right)};
+  Halley__Plan *build = inputs[u->build_left ? 0 : 1];
+  if (u->value) build->op_case = HALLEY__PLAN__OP_SHUFFLE_INPUT;
+  halley__task_input__init(&t->task);
+  halley__jvm_input_binding__init(&t->binding);
+  t->binding.plan_id = build->id;
+  t->binding.handle = 5;
+  t->bindings = &t->binding;
+  t->task.jvm_inputs = &t->bindings;
+  t->task.n_jvm_inputs = 1;
   Halley__Plan *p = p_node(b, cases[u->kind], &t->output, 2, inputs[0], inputs[1]);
   Halley__Expr **left = HLY_ARENA_NEW_N(t->arena, Halley__Expr *, 2);
   Halley__Expr **right = HLY_ARENA_NEW_N(t->arena, Halley__Expr *, 2);
@@ -185,11 +194,18 @@ static void make_plan(join_test *t) {
   t->plan = p;
 }
 
+static hly_status give_value(void *arg, int32_t handle, struct hly_broadcast **value, hly_error *error) {
+  join_test *t = arg;
+  *value = handle == 5 ? t->setup.value : NULL;
+  return HLY_OK;
+}
+
 void join_start(join_test *t, const join_setup *setup) {
   memset(t, 0, sizeof *t);
   t->setup = *setup;
   test_host_init(&t->host, setup->limit);
   t->host.host.dispatch = evaluate;
+  t->host.host.broadcast = give_value;
   t->host.host.arg = t; // the host is its first member
   test_ctx_init(&t->ctx, &t->host);
   t->ctx.batch_rows = setup->batch_rows;
@@ -216,11 +232,18 @@ static void attach(join_test *t, hly_op *op) {
   for (uint32_t i = 0; i < 2; i++) batch_source_attach(&t->sources[i], op, i, t->batches[i], t->n_batches[i]);
 }
 
-hly_status join_run(join_test *t, bool ask) {
+void join_prepare(join_test *t) {
   plan_bind(&t->run, &t->ctx, t->arena, t->plan);
   attach(t, t->run.op);
-  Halley__TaskInput task = HALLEY__TASK_INPUT__INIT;
-  return ask ? plan_drain_asking(&t->run, &task) : plan_drain(&t->run, &task);
+}
+
+hly_status join_drain(join_test *t) {
+  return plan_drain(&t->run, &t->task);
+}
+
+hly_status join_run(join_test *t, bool ask) {
+  join_prepare(t);
+  return ask ? plan_drain_asking(&t->run, &t->task) : join_drain(t);
 }
 
 // ---- What must come out.
@@ -354,8 +377,7 @@ static hly_status run_once(void *arg) {
   hly_status st = hly_op_bind(&binder, t->plan, &op);
   if (st == HLY_OK) {
     attach(t, op);
-    Halley__TaskInput task = HALLEY__TASK_INPUT__INIT;
-    st = hly_op_open(op, &task);
+    st = hly_op_open(op, &t->task);
     hly_batch *batch = NULL;
     do {
       if (st == HLY_OK) st = hly_op_next(op, &batch);

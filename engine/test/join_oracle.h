@@ -24,6 +24,7 @@ typedef struct join_setup {
   uint32_t null_percent;
   bool skewed; // half of the rows have one key
   bool broadcast;
+  struct hly_broadcast *value; // not NULL: the build side is this value
   hly_encoding encoding;
   int64_t bad; // the condition raises when left.a * 100 + right.b is this; -1: never
 } join_setup;
@@ -40,6 +41,8 @@ typedef struct join_test {
   const Halley__Plan *plan;
   batch_source sources[2];
   plan_run run;
+  Halley__TaskInput task;
+  Halley__JvmInputBinding binding, *bindings;
 } join_test;
 
 // Makes context, inputs and plan.
@@ -47,6 +50,9 @@ void join_start(join_test *t, const join_setup *setup);
 void join_finish(join_test *t);
 // Binds and runs; lines are in t->run. `ask`: the pool asks for all memory after each batch.
 hly_status join_run(join_test *t, bool ask);
+// The same in two steps, of which the second may be another thread's.
+void join_prepare(join_test *t);
+hly_status join_drain(join_test *t);
 // The lines that must come out, in the order of the rows of the side that streams; its partners in their
 // order, or in reverse. An error of the condition ends them: *failed.
 void join_expected(join_test *t, bool reverse, plan_run *out, bool *failed);

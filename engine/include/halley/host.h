@@ -41,6 +41,8 @@ typedef struct hly_dispatch_call {
   int64_t error;        // reference of the throwable that row `n_done` raised, 0: none
 } hly_dispatch_call;
 
+struct hly_broadcast; // of operators/broadcast_table.h
+
 typedef struct hly_host {
   void *arg;
   // Whether the task was asked to stop.
@@ -50,6 +52,9 @@ typedef struct hly_host {
   void (*mem_release)(void *arg, int64_t n_bytes);
   // Next block of a JVM input; `*more` false at the end.
   hly_status (*input_next)(void *arg, int32_t handle, hly_input_block *block, bool *more, hly_error *error);
+  // The value behind a JVM input that is a broadcast of ours, borrowed for as long as the plan is open; NULL:
+  // the input is something else. NULL function: there are none.
+  hly_status (*broadcast)(void *arg, int32_t handle, struct hly_broadcast **value, hly_error *error);
   hly_status (*dispatch)(void *arg, int32_t plan_id, int32_t site, hly_dispatch_call *call, hly_error *error);
   // Writes a NUL-terminated path of at most `size` bytes.
   hly_status (*temp_file)(void *arg, char *path, uint32_t size, hly_error *error);

@@ -22,6 +22,17 @@ public final class Native {
   /** Opens the pool of a task: operator state is reserved from {@code host.acquire}. */
   public static native long openPool(MemoryHost host);
 
+  /**
+   * Opens the native side of a broadcast value: the tables that this process's tasks share. Closed exactly once, by any
+   * thread, when no plan can ask for it any more; plans that use its tables then keep them.
+   */
+  public static native long openBroadcast();
+
+  public static native void closeBroadcast(long broadcast);
+
+  /** Tables of broadcast values in this process, their bytes, and how many were built since it started. */
+  public static native long[] broadcastTables();
+
   /** Asks the pool's plans to give back memory. Any thread. Returns bytes released, 0 when the plans are busy. */
   public static native long spill(long pool, long bytes);
 

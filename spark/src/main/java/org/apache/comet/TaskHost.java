@@ -16,6 +16,12 @@ public interface TaskHost {
   boolean inputNext(int handle, long desc);
 
   /**
+   * The native handle ({@link Native#openBroadcast}) of the value that JVM input {@code handle} reads, valid until the
+   * plan is closed; 0 where the input is no broadcast of ours.
+   */
+  long broadcast(int handle);
+
+  /**
    * Evaluates expressions of operator {@code planId} over rows: fills the {@code hly_dispatch_call} at
    * {@code desc}. A row that raises ends the call: {@code n_done} says how many rows are good, and the
    * throwable is kept under the returned reference. Returns 0 when every row is good.

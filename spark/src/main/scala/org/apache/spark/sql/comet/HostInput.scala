@@ -13,6 +13,9 @@ private[comet] sealed trait HostInput {
   /** Fills the `hly_input_block` at `desc`; false at the end. */
   def next(desc: Long): Boolean
 
+  /** The native handle of the broadcast value that is read; 0: it is none of ours. */
+  def broadcast: Long = 0L
+
   def close(): Unit
 }
 

@@ -33,6 +33,8 @@ private[comet] final class TaskHostImpl(stage: StageSpec, inputs: Array[HostInpu
 
   override def inputNext(handle: Int, desc: Long): Boolean = inputs(handle).next(desc)
 
+  override def broadcast(handle: Int): Long = inputs(handle).broadcast
+
   // ---- dispatcher
 
   private val sites = mutable.HashMap.empty[(Int, Int), DispatchSite]
