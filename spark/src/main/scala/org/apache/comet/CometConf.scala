@@ -174,17 +174,21 @@ object CometConf {
     "spark.comet.exec.forceShuffledHashJoin",
     Execution,
     false,
-    "Prefer a shuffled hash join over a sort-merge join.",
-    works = false,
+    "Plan shuffled hash joins instead of sort-merge joins where they can be native and the build side is under " +
+      "`spark.comet.exec.forceShuffledHashJoin.maxBuildSize`. Broadcasts are tried first, and joins with a hint are left " +
+      "alone. Without this, sort-merge joins run as hash joins all the same where nobody needs their order: see " +
+      "`spark.comet.exec.sortMergeJoin.asHashJoin.enabled`.",
     older = Seq("spark.comet.exec.replaceSortMergeJoin")
   )
   val FORCE_SHUFFLED_HASH_JOIN_SIZE = add(
     "spark.comet.exec.forceShuffledHashJoin.maxBuildSize",
     Execution,
-    Text,
-    "",
-    "Largest build side for which `spark.comet.exec.forceShuffledHashJoin` applies.",
-    works = false
+    OptionalBytes,
+    None,
+    "`spark.comet.exec.forceShuffledHashJoin` is for build sides of fewer bytes than this, by Spark's estimate or, with " +
+      "AQE, by what their shuffle wrote; not positive: for all. Unset: `spark.sql.autoBroadcastJoinThreshold` (10 MB " +
+      "where it turns broadcasts off) times the number of shuffle partitions before any are coalesced, which is Spark's " +
+      "own limit for hash joins. A side without statistics is larger than any limit."
   )
   val JOIN_DYNAMIC_FILTER = ignored(
     "spark.comet.exec.join.dynamicFilter.enabled",

@@ -3,7 +3,7 @@ package org.apache.comet
 import org.apache.spark.sql.SparkSessionExtensions
 import org.apache.spark.sql.classic.SparkSession
 
-import org.apache.comet.rules.{CometColumnarRule, CometTagRule}
+import org.apache.comet.rules.{CometColumnarRule, CometTagRule, JoinChoice}
 
 /**
  * What a user names in `spark.sql.extensions`, or what the driver plug-in puts there: the rules that hand
@@ -11,6 +11,7 @@ import org.apache.comet.rules.{CometColumnarRule, CometTagRule}
  */
 class CometSparkSessionExtensions extends (SparkSessionExtensions => Unit) {
   override def apply(extensions: SparkSessionExtensions): Unit = {
+    extensions.injectPlannerStrategy(session => JoinChoice(session.asInstanceOf[SparkSession]))
     extensions.injectQueryStagePrepRule(session => CometTagRule(session.asInstanceOf[SparkSession]))
     extensions.injectColumnar(session => CometColumnarRule(session.asInstanceOf[SparkSession]))
   }

@@ -46,6 +46,18 @@ object ConfKind {
       if (value != 0 && value % (1L << 20) == 0) s"${value >> 20}m" else s"${value}b"
   }
 
+  /** Bytes, which may be negative; None where the text is empty. */
+  val OptionalBytes: ConfKind[Option[Long]] = new ConfKind[Option[Long]]("bytes") {
+    override def parse(text: String): Option[Long] = {
+      val sign = if (text.trim.startsWith("-")) -1 else 1
+      if (text.trim.isEmpty) None
+      else
+        try Some(sign * JavaUtils.byteStringAsBytes(text.trim.stripPrefix("-")))
+        catch { case _: NumberFormatException => fail(text, "a size such as 64m") }
+    }
+    override def show(value: Option[Long]): String = value.fold("")(_.toString)
+  }
+
   val Millis: ConfKind[Long] = new ConfKind[Long]("duration") {
     override def parse(text: String): Long =
       try JavaUtils.timeStringAsMs(text)

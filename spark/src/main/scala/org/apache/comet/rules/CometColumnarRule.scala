@@ -19,7 +19,7 @@ final case class CometColumnarRule(session: SparkSession) extends ColumnarRule {
         Judge.native.judgeRest(plan, conf)
         val native = unlessTorn(plan, new Replacement(conf)(plan))
         PlanLog.planned(plan, native, conf)
-        if (CometConf.EXPLAIN_PLAN_ONLY.get(conf)) plan else native
+        if (CometConf.EXPLAIN_PLAN_ONLY.get(conf)) JoinChoice.withoutSparkHashJoins(plan) else native
       }
   }
 
@@ -33,7 +33,7 @@ final case class CometColumnarRule(session: SparkSession) extends ColumnarRule {
       else {
         val reason = s"columns would become rows at $turns places (${CometConf.TRANSITION_REVERT_MAX.key})"
         Judge.nodes(plan).filter(Verdict.of(_).exists(_.bound)).foreach(Verdict.note(_, reason))
-        plan
+        JoinChoice.withoutSparkHashJoins(plan)
       }
     }
   }

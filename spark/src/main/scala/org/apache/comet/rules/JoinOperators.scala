@@ -47,10 +47,7 @@ object JoinOperators {
         c.head,
         c.last
       )
-      // It keeps the order of the streamed side in Spark; the native one does so until it spills.
-      val refuse = () =>
-        if (s.outputOrdering.nonEmpty) Seq("a hash join whose order of rows is made use of") else Nil
-      Some(operator(s, Seq(CometConf.OP_HASH_JOIN), build, refuse))
+      Some(operator(s, Seq(CometConf.OP_HASH_JOIN), build))
 
     case m: SortMergeJoinExec =>
       def merge(c: Seq[SparkPlan]) =

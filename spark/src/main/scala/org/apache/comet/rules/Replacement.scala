@@ -10,7 +10,7 @@ import org.apache.spark.sql.execution.datasources.csv.CSVFileFormat
 import org.apache.spark.sql.execution.datasources.json.JsonFileFormat
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
 import org.apache.spark.sql.execution.exchange.{Exchange, ReusedExchangeExec, ShuffleExchangeExec}
-import org.apache.spark.sql.execution.joins.{BaseJoinExec, SortMergeJoinExec}
+import org.apache.spark.sql.execution.joins.{BaseJoinExec, ShuffledHashJoinExec, SortMergeJoinExec}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{DoubleType, FloatType}
 
@@ -23,7 +23,7 @@ import org.apache.comet.CometConf
 final class Replacement(conf: SQLConf) {
   import Replacement._
 
-  def apply(plan: SparkPlan): SparkPlan = replace(plan, orderMatters = true)
+  def apply(plan: SparkPlan): SparkPlan = JoinChoice.withoutSparkHashJoins(replace(plan, orderMatters = true))
 
   private def replace(p: SparkPlan, orderMatters: Boolean): SparkPlan = p match {
     case _: CometPlan => p
@@ -41,7 +41,7 @@ final class Replacement(conf: SQLConf) {
           case _: SortAggregateExec => Seq(withoutSort(children.head))
           case _ => children
         }
-        whyNot(p, op, inputs) match {
+        whyNot(p, op, inputs, orderMatters) match {
           case Some(reason) =>
             Verdict.note(p, reason)
             None
@@ -54,8 +54,16 @@ final class Replacement(conf: SQLConf) {
         }
       }
 
-  private def whyNot(p: SparkPlan, op: NativeOperator, inputs: Seq[SparkPlan]): Option[String] = p match {
+  private def whyNot(
+      p: SparkPlan,
+      op: NativeOperator,
+      inputs: Seq[SparkPlan],
+      orderMatters: Boolean
+  ): Option[String] = p match {
     case e: ShuffleExchangeExec => exchangeReason(e, inputs.head)
+    // It keeps the order of the streamed side in Spark; the native one does so until it spills.
+    case j: ShuffledHashJoinExec if orderMatters && j.outputOrdering.nonEmpty =>
+      Some("a hash join whose order of rows is made use of")
     case _ =>
       val spark = op.reads(inputs).filterNot(givesNativeBatches)
       if (spark.nonEmpty && !spark.forall(canFeed(_, op.need))) {

@@ -7,7 +7,7 @@ import org.apache.spark.sql.comet._
 import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec
 import org.apache.spark.sql.execution.aggregate.{HashAggregateExec, SortAggregateExec}
-import org.apache.spark.sql.execution.joins.SortMergeJoinExec
+import org.apache.spark.sql.execution.joins.{ShuffledHashJoinExec, SortMergeJoinExec}
 
 import org.apache.comet.{CometTestBase, plan}
 
@@ -172,6 +172,32 @@ class PlanningSuite extends CometTestBase {
     val sorts = p.collect { case s: CometSortExec => s }
     assert(sorts.size == 1 && sorts.head.child.isInstanceOf[CometHashAggregateExec])
     assert(p.collect { case a: CometHashAggregateExec => a }.size == 2)
+  }
+
+  test("a sort-merge join whose order nobody needs is a hash join, below other joins too") {
+    withSQLConf("spark.sql.autoBroadcastJoinThreshold" -> "-1") {
+      val merge = "SELECT a.id, a.k, a.s FROM pl_t a JOIN pl_t b ON a.id = b.id"
+      def joins(text: String) = planned(sql(text)).collect { case j: CometJoinExec => j.nodeName.takeWhile(_ != ' ') }
+      assert(joins(merge) == Seq("CometSortMergeJoin"))
+      assert(joins(s"SELECT k, count(*) FROM ($merge) GROUP BY k") == Seq("CometHashJoin"))
+      def above(hint: String) = s"SELECT /*+ $hint(u) */ s, count(*) FROM ($merge) t JOIN pl_u u ON t.k = u.k GROUP BY s"
+      assert(joins(above("BROADCAST")) == Seq("CometBroadcastHashJoin", "CometHashJoin"))
+      assert(joins(above("SHUFFLE_HASH")) == Seq("CometHashJoin", "CometHashJoin"))
+      assert(joins(above("MERGE")) == Seq("CometHashJoin", "CometHashJoin"))
+      val ordered = s"SELECT id, count(*) OVER (PARTITION BY id) FROM ($merge)"
+      assert(joins(ordered) == Seq("CometSortMergeJoin"))
+    }
+  }
+
+  test("a hash join whose streamed side has an order that is made use of stays with Spark") {
+    withSQLConf("spark.sql.autoBroadcastJoinThreshold" -> "-1") {
+      val merge = "SELECT a.id, a.k, a.s FROM pl_t a JOIN pl_t b ON a.id = b.id"
+      val text = s"SELECT t.id, count(*) OVER (PARTITION BY t.id) FROM ($merge) t LEFT JOIN " +
+        "(SELECT /*+ REPARTITION(id) */ id FROM pl_t) u ON t.id = u.id"
+      val p = planned(sql(text.replace("SELECT t.id", "SELECT /*+ SHUFFLE_HASH(u) */ t.id")))
+      val join = p.collectFirst { case s: ShuffledHashJoinExec => s }.getOrElse(fail(p.toString))
+      assert(Verdict.reasons(join).exists(_.contains("order of rows is made use of")))
+    }
   }
 
   test("limits: native within the plan, and the driver's own keep their way of collecting") {
