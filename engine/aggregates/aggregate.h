@@ -55,6 +55,7 @@ struct hly_agg {
   enum { HLY_AGG_LEGACY, HLY_AGG_ANSI, HLY_AGG_TRY } eval_mode;
   bool rounds; // the result depends on how rows are grouped into partial results (floating-point sums)
   int8_t sign; // Min -1, Max 1
+  const void *settings; // of the function's own, from constant arguments
   // Set by the operator.
   uint32_t offset; // of the state in a row
 

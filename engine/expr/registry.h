@@ -42,6 +42,7 @@ enum {
                     HLY_ARG_BINARY,
   // Everything whose value is an array element of fixed size (not nested).
   HLY_ARG_FLAT = HLY_ARG_ORDERED | HLY_ARG_CALENDAR,
+  HLY_ARG_HASHED = HLY_ARG_ORDERED, // Spark's two evaluations of a calendar interval's hash differ
   HLY_ARG_ANY = (1u << HLY_OTHER) - 1,
   HLY_ARG_SAME = 1u << 30,      // as argument 1
   HLY_ARG_SAME_AS_2 = 1u << 29, // as argument 2

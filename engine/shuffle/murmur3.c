@@ -5,41 +5,6 @@
 #include "shuffle/partitioner.h"
 #include "vector/decimal.h"
 
-// The rounds again, inline, so that loops over fixed-width columns vectorise (base/hash.h has them as calls).
-static inline uint32_t rotl(uint32_t x, int r) {
-  return x << r | x >> (32 - r);
-}
-static inline uint32_t mix_k1(uint32_t k) {
-  return rotl(k * 0xcc9e2d51u, 15) * 0x1b873593u;
-}
-static inline uint32_t mix_h1(uint32_t h, uint32_t k) {
-  return rotl(h ^ k, 13) * 5 + 0xe6546b64u;
-}
-static inline uint32_t final_mix(uint32_t h, uint32_t length) {
-  h ^= length;
-  h ^= h >> 16;
-  h *= 0x85ebca6bu;
-  h ^= h >> 13;
-  h *= 0xc2b2ae35u;
-  return h ^ h >> 16;
-}
-static inline uint32_t hash_int(uint32_t x, uint32_t seed) {
-  return final_mix(mix_h1(seed, mix_k1(x)), 4);
-}
-static inline uint32_t hash_long(uint64_t x, uint32_t seed) {
-  return final_mix(mix_h1(mix_h1(seed, mix_k1((uint32_t)x)), mix_k1((uint32_t)(x >> 32))), 8);
-}
-// Java's floatToIntBits after Spark's test for zero: every NaN is one, both zeros are one.
-static inline uint32_t float_bits(float x) {
-  uint32_t bits;
-  memcpy(&bits, &x, 4);
-  return x != x ? 0x7fc00000u : x == 0 ? 0 : bits;
-}
-static inline uint64_t double_bits(double x) {
-  uint64_t bits;
-  memcpy(&bits, &x, 8);
-  return x != x ? 0x7ff8000000000000ull : x == 0 ? 0 : bits;
-}
 static inline uint32_t hash_i128(hly_i128 x, uint32_t seed) {
   uint8_t bytes[16];
   int n = hly_decimal_to_bytes(x, bytes);
@@ -72,14 +37,14 @@ static uint32_t hash_value(const hly_vector *v, uint32_t row, uint32_t seed) {
   const hly_vector *base = v->encoding == HLY_DICT ? v->dict : v;
   uint32_t i = hly_vector_index(v, row);
   switch (v->type->phys) {
-  case HLY_PHYS_BOOL: return hash_int(((const uint8_t *)base->values)[i] != 0, seed);
-  case HLY_PHYS_I8: return hash_int((uint32_t)((const int8_t *)base->values)[i], seed);
-  case HLY_PHYS_I16: return hash_int((uint32_t)((const int16_t *)base->values)[i], seed);
-  case HLY_PHYS_I32: return hash_int(((const uint32_t *)base->values)[i], seed);
-  case HLY_PHYS_I64: return hash_long(((const uint64_t *)base->values)[i], seed);
+  case HLY_PHYS_BOOL: return hly_murmur3_int(((const uint8_t *)base->values)[i] != 0, seed);
+  case HLY_PHYS_I8: return hly_murmur3_int((uint32_t)((const int8_t *)base->values)[i], seed);
+  case HLY_PHYS_I16: return hly_murmur3_int((uint32_t)((const int16_t *)base->values)[i], seed);
+  case HLY_PHYS_I32: return hly_murmur3_int(((const uint32_t *)base->values)[i], seed);
+  case HLY_PHYS_I64: return hly_murmur3_long(((const uint64_t *)base->values)[i], seed);
   case HLY_PHYS_I128: return hash_i128(((const hly_i128 *)base->values)[i], seed);
-  case HLY_PHYS_F32: return hash_int(float_bits(((const float *)base->values)[i]), seed);
-  case HLY_PHYS_F64: return hash_long(double_bits(((const double *)base->values)[i]), seed);
+  case HLY_PHYS_F32: return hly_murmur3_int(hly_hashed_float(((const float *)base->values)[i]), seed);
+  case HLY_PHYS_F64: return hly_murmur3_long(hly_hashed_double(((const double *)base->values)[i]), seed);
   case HLY_PHYS_STR: return hash_str((const hly_str *)base->values + i, seed);
   case HLY_PHYS_SPAN: {
     hly_span s = ((const hly_span *)base->values)[i];
@@ -143,14 +108,14 @@ void hly_murmur3_column(const hly_vector *v, const uint32_t *sel, uint32_t n, bo
     return;
   }
   switch (v->type->phys) {
-  case HLY_PHYS_BOOL: LOOP(uint8_t, hash_int(x != 0, hashes[k])); break;
-  case HLY_PHYS_I8: LOOP(int8_t, hash_int((uint32_t)x, hashes[k])); break;
-  case HLY_PHYS_I16: LOOP(int16_t, hash_int((uint32_t)x, hashes[k])); break;
-  case HLY_PHYS_I32: LOOP(uint32_t, hash_int(x, hashes[k])); break;
-  case HLY_PHYS_I64: LOOP(uint64_t, hash_long(x, hashes[k])); break;
+  case HLY_PHYS_BOOL: LOOP(uint8_t, hly_murmur3_int(x != 0, hashes[k])); break;
+  case HLY_PHYS_I8: LOOP(int8_t, hly_murmur3_int((uint32_t)x, hashes[k])); break;
+  case HLY_PHYS_I16: LOOP(int16_t, hly_murmur3_int((uint32_t)x, hashes[k])); break;
+  case HLY_PHYS_I32: LOOP(uint32_t, hly_murmur3_int(x, hashes[k])); break;
+  case HLY_PHYS_I64: LOOP(uint64_t, hly_murmur3_long(x, hashes[k])); break;
   case HLY_PHYS_I128: LOOP(hly_i128, hash_i128(x, hashes[k])); break;
-  case HLY_PHYS_F32: LOOP(float, hash_int(float_bits(x), hashes[k])); break;
-  case HLY_PHYS_F64: LOOP(double, hash_long(double_bits(x), hashes[k])); break;
+  case HLY_PHYS_F32: LOOP(float, hly_murmur3_int(hly_hashed_float(x), hashes[k])); break;
+  case HLY_PHYS_F64: LOOP(double, hly_murmur3_long(hly_hashed_double(x), hashes[k])); break;
   case HLY_PHYS_STR: LOOP(hly_str, hash_str(&x, hashes[k])); break;
   default:
     for (uint32_t k = 0; k < n; k++) hashes[k] = hash_value(v, sel ? sel[k] : k, hashes[k]);

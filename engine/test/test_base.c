@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "base/bits.h"
+#include "base/bloom_filter.h"
 #include "base/buf.h"
 #include "base/cpu.h"
 #include "base/hash.h"
@@ -14,6 +15,16 @@ static uint64_t next(uint64_t *seed) { // splitmix64
   x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
   x = (x ^ x >> 27) * 0x94d049bb133111ebull;
   return x ^ x >> 31;
+}
+
+// Two digits a byte; returns how many bytes.
+static size_t from_hex(const char *hex, uint8_t *out) {
+  size_t n = 0;
+  for (unsigned x; hex[2 * n]; n++) {
+    assert_int_equal(sscanf(hex + 2 * n, "%2x", &x), 1);
+    out[n] = (uint8_t)x;
+  }
+  return n;
 }
 
 // ---- hashes ---------------------------------------------------------------------------------------------
@@ -27,11 +38,7 @@ static void murmur3_of_bytes(void **state) {
   int n_cases = 0;
   while (fscanf(f, "%d %127s %d", &seed, hex, &hash) == 3) {
     uint8_t *bytes = hly_malloc(strlen(hex) / 2); // exactly: the sanitizer sees a read past it
-    size_t n = 0;
-    for (unsigned x; hex[0] != '-' && hex[2 * n]; n++) {
-      assert_int_equal(sscanf(hex + 2 * n, "%2x", &x), 1);
-      bytes[n] = (uint8_t)x;
-    }
+    size_t n = hex[0] == '-' ? 0 : from_hex(hex, bytes);
     assert_int_equal((int32_t)hly_murmur3_bytes(bytes, n, (uint32_t)seed), hash);
     hly_free(bytes);
     n_cases++;
@@ -51,6 +58,76 @@ static void murmur3_of_numbers(void **state) {
     assert_int_equal(hly_murmur3_int((uint32_t)x, 42), hly_murmur3_bytes(&x, 4, 42));
     assert_int_equal(hly_murmur3_long(x, 7), hly_murmur3_bytes(&x, 8, 7));
   }
+}
+
+// ---- Bloom filters ---------------------------------------------------------------------------------------
+
+// Written by Spark's own BloomFilter after the same values were put: number of items and bits asked for,
+// bytes, and which of 64 longs it says it may have.
+static const struct {
+  int64_t n_items, n_bits;
+  const char *hex;
+  uint64_t has;
+} BLOOM[] = {
+    {10, 64, "000000010000000400000001ad03d94a1d8a8683", 0x840400021},
+    {3, 200, "000000010000002e00000004edfb997d3fdff7ffbffeffef9ffff1bfdff35aeffdd7f71de7afbcff5bf6ffbf", 0},
+    {1000, 64, "0000000100000001000000010801010200820601", 0x150000030},
+    {1, 100, "000000010000004500000002fffbffffffffffffffffffffdfffffff", 0x20093437025dec13},
+    {10, 64, "0000000200000004000000000000000145fb1005363c2189", 0},
+    {3, 200,
+     "000000020000002e0000000000000004df5bff969ff3f5ef53ffbdf5ff616fffdffd7d7f6b3d3fd7f53b7fdb573fdedd",
+     0x4000},
+    {1000, 64, "000000020000000100000000000000010523100002200001", 0x28000004000200},
+    {1, 100, "00000002000000450000000000000002ffffffffffffffffffffffffffffffff", 0xffffffffffffffff},
+};
+
+static void put_all(const hly_bloom_filter *f) {
+  static const int64_t longs[] = {0, 1, -1, INT64_MAX, INT64_MIN, 123456789012};
+  for (size_t i = 0; i < sizeof longs / sizeof *longs; i++) hly_bloom_filter_put_long(f, longs[i]);
+  hly_bloom_filter_put_bytes(f, "text", 4);
+  hly_bloom_filter_put_bytes(f, "", 0);
+  hly_bloom_filter_put_bytes(f, "\xff\x80\1\2\3", 5);
+}
+
+static void bloom_filters(void **state) {
+  (void)state;
+  for (size_t c = 0; c < sizeof BLOOM / sizeof *BLOOM; c++) {
+    size_t n = strlen(BLOOM[c].hex) / 2;
+    uint8_t *bytes = hly_malloc(n), *copy = hly_malloc(n); // exactly: the sanitizer sees the end
+    assert_int_equal(from_hex(BLOOM[c].hex, bytes), n);
+    hly_bloom_filter f, g;
+    assert_true(hly_bloom_filter_read(bytes, n, &f));
+    for (int i = 0; i < 64; i++)
+      assert_int_equal(hly_bloom_filter_has_long(&f, i * 7919ll - 1000), BLOOM[c].has >> i & 1);
+    assert_false(hly_bloom_filter_is_empty(&f));
+    for (size_t cut = 0; cut < n; cut++) assert_false(hly_bloom_filter_read(bytes, cut, &g));
+
+    // Emptied and filled again.
+    memcpy(copy, bytes, n);
+    memset(f.words, 0, f.n_bits / 8);
+    assert_true(hly_bloom_filter_is_empty(&f));
+    put_all(&f);
+    assert_memory_equal(bytes, copy, n);
+    if (f.version == 2) {
+      assert_int_equal(hly_bloom_filter_bytes(BLOOM[c].n_bits), n);
+      hly_bloom_filter_create(copy, BLOOM[c].n_items, BLOOM[c].n_bits);
+      assert_true(hly_bloom_filter_read(copy, n, &g));
+      assert_true(hly_bloom_filter_is_empty(&g));
+      assert_true(hly_bloom_filter_merge(&g, &f));
+      assert_memory_equal(bytes, copy, n);
+    }
+    copy[7] ^= 64; // another number of hashes
+    assert_true(hly_bloom_filter_read(copy, n, &g));
+    assert_false(hly_bloom_filter_merge(&g, &f));
+    copy[3] = 3; // a version there is none of
+    assert_false(hly_bloom_filter_read(copy, n, &g));
+    hly_free(bytes);
+    hly_free(copy);
+  }
+  assert_int_equal(hly_bloom_filter_bytes(0), 0);
+  assert_int_equal(hly_bloom_filter_bytes(-5), 0);
+  assert_int_equal(hly_bloom_filter_bytes(INT64_MAX), 0);
+  assert_int_equal(hly_bloom_filter_bytes(65), 32);
 }
 
 // ---- allocator ------------------------------------------------------------------------------------------
@@ -338,6 +415,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(murmur3_of_bytes),
       cmocka_unit_test(murmur3_of_numbers),
+      cmocka_unit_test(bloom_filters),
       cmocka_unit_test(allocator_accounts),
       cmocka_unit_test(allocator_refuses),
       cmocka_unit_test(arenas),

@@ -3,7 +3,7 @@ package org.apache.comet.rules
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.comet._
 import org.apache.spark.sql.execution._
-import org.apache.spark.sql.execution.aggregate.{BaseAggregateExec, HashAggregateExec, SortAggregateExec}
+import org.apache.spark.sql.execution.aggregate.{BaseAggregateExec, HashAggregateExec, ObjectHashAggregateExec, SortAggregateExec}
 import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec
 import org.apache.spark.sql.execution.joins.BaseJoinExec
 import org.apache.spark.sql.internal.SQLConf
@@ -68,6 +68,7 @@ object NativeOperators {
 
     case a: HashAggregateExec => Some(aggregate(a))
     case a: SortAggregateExec => Some(aggregate(a))
+    case a: ObjectHashAggregateExec => Some(aggregate(a))
 
     case s: SortExec =>
       Some(operator(s, Seq(CometConf.OP_SORT), AnyInput, c => CometSortExec(s, s.sortOrder, c.head), refuseInputFile(s)))
