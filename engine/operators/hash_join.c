@@ -1,9 +1,9 @@
 // HashJoin, as Spark's ShuffledHashJoinExec and BroadcastHashJoinExec: every join type, either build side
-// where Spark has it, null-aware anti join.
+// (Spark has semi, anti and existence joins only over a build side on the right), null-aware anti join.
 //
 // The build side is taken in whole, then the probe side streams through. When the pool refuses the build side
-// room, both sides go to disk in partitions (hash_join_spill.c), unless it is a broadcast value: that is in
-// memory because Spark decided so.
+// room, or asks for it later, both sides go to disk in partitions (hash_join_spill.c), what was joined before
+// excepted. Not so a broadcast value: that is in memory because Spark decided so.
 #include "operators/hash_join.h"
 
 #include <string.h>
@@ -11,21 +11,37 @@
 #include "base/mem.h"
 
 static bool keeps_null_build(const hly_hash_join *h) {
-  return h->joiner.kept_outer;
+  return hly_hash_join_has_tail(h) && h->joiner.form != HLY_JOIN_SEMI;
 }
 
 bool hly_hash_join_keeps_unmatched(const hly_hash_join *h) {
-  return h->joiner.form == HLY_JOIN_PAIRS ? h->joiner.probe_outer : h->joiner.form != HLY_JOIN_SEMI;
+  const hly_joiner *j = &h->joiner;
+  return j->form == HLY_JOIN_PAIRS ? j->probe_outer : !j->gives_kept && j->form != HLY_JOIN_SEMI;
+}
+
+static hly_status give_memory(hly_hash_join *h) {
+  bool done;
+  switch (h->phase) {
+  case HLY_JOIN_BUILD: return hly_hash_join_flush(h, true);
+  case HLY_JOIN_PARTITION: return hly_hash_join_flush(h, false);
+  case HLY_JOIN_PROBE:
+    if (hly_joiner_in_row(&h->joiner)) return HLY_OK; // its chain is in use
+    // fall through
+  case HLY_JOIN_TAIL:
+    HLY_TRY(hly_hash_join_unload(h, &done));
+    if (done) h->phase = HLY_JOIN_PARTITION;
+    return HLY_OK;
+  default: return HLY_OK;
+  }
 }
 
 static int64_t spill(void *arg, int64_t want) {
   hly_hash_join *h = arg;
-  bool build = h->phase == HLY_JOIN_BUILD;
-  hly_row_store *store = build ? &h->store : &h->probe_store;
-  if (!h->spillable || h->force || (!build && h->phase != HLY_JOIN_PARTITION) || store->n_rows == 0) return 0;
+  const hly_row_store *store = h->phase == HLY_JOIN_PARTITION ? &h->probe_store : &h->store;
+  if (!h->spillable || h->force || h->spill_status || store->n_rows == 0) return 0;
   int64_t before = hly_reservation_bytes(h->reservation);
   h->spillable = false;
-  h->spill_status = hly_hash_join_flush(h, build); // a failure is reported when we run again
+  h->spill_status = give_memory(h); // a failure is reported when we run again
   h->spillable = true;
   return before - hly_reservation_bytes(h->reservation);
 }
@@ -143,15 +159,43 @@ static hly_status build(hly_hash_join *h) {
   return none ? consume_build(h) : HLY_OK;
 }
 
+// Pulls the next probe batch; NULL: it has ended, and is not asked again.
+static hly_status pull_probe(hly_hash_join *h, hly_batch **out, uint32_t *n_good) {
+  *out = h->first;
+  *n_good = 0;
+  h->first = NULL;
+  if (h->probe_ended) return HLY_OK;
+  if (!*out) HLY_TRY(pull_rows(h, *h->probe_input, out));
+  HLY_TRY(eval_keys(h, h->probe_keys, *out, n_good));
+  h->probe_ended = !*out;
+  h->failed = *out && *n_good < (*out)->n_sel;
+  return HLY_OK;
+}
+
+// Takes in what is left of the probe batch that was being joined.
+static hly_status take_rest(hly_hash_join *h) {
+  hly_joiner *j = &h->joiner;
+  if (!hly_joiner_busy(j)) return HLY_OK;
+  hly_batch rest = *j->in;
+  uint32_t from = hly_joiner_leave(j);
+  if (from == j->n_in) return HLY_OK;
+  HLY_TRY(hly_selection_cut(h->op.ctx, &h->rest, &rest, from, j->n_in - from));
+  return take_in(h, &rest, false);
+}
+
 static hly_status consume_probe(hly_hash_join *h) {
-  for (;;) {
+  hly_row_store_clear(&h->probe_store);
+  h->probe_store.floor = HLY_JOIN_LEAST_BYTES;
+  HLY_TRY(take_rest(h));
+  if (h->from_disk) return hly_hash_join_unload_probe(h);
+  while (!h->failed) {
     hly_batch *in;
     uint32_t n_good;
-    HLY_TRY(pull(h, *h->probe_input, h->probe_keys, &in, &n_good));
+    HLY_TRY(pull_probe(h, &in, &n_good));
     if (!in) break;
-    if (n_good < in->n_sel) return raise(h, h->probe_keys);
-    HLY_TRY(take_in(h, in, false));
+    if (!h->failed) HLY_TRY(take_in(h, in, false));
   }
+  if (h->failed) return raise(h, h->probe_keys);
   h->from_disk = true;
   return hly_hash_join_flush(h, false);
 }
@@ -186,15 +230,13 @@ static hly_status next_probe(hly_hash_join *h, bool *more) {
       HLY_TRY(hly_hash_join_read_probe(h, &in));
       n = in ? in->n_sel : 0;
     } else {
-      if (h->first)
-        in = h->first;
-      else
-        HLY_TRY(pull_rows(h, *h->probe_input, &in));
-      h->first = NULL;
-      HLY_TRY(eval_keys(h, h->probe_keys, in, &n));
-      h->failed = in && n < in->n_sel;
+      HLY_TRY(pull_probe(h, &in, &n));
     }
     if (!in) return HLY_OK;
+  }
+  if (h->phase == HLY_JOIN_PARTITION) { // the build side is gone meanwhile
+    hly_joiner_begin(&h->joiner, in, n, NULL);
+    return HLY_OK;
   }
   HLY_TRY(need_heads(h, n));
   hly_join_table_find(&h->table, &h->scratch, h->keys, in->sel, n, h->heads);
@@ -204,37 +246,42 @@ static hly_status next_probe(hly_hash_join *h, bool *more) {
   return HLY_OK;
 }
 
-// ---- Build rows that match nothing.
+// ---- Build rows that are given at the end.
 
-static hly_status next_unmatched(hly_hash_join *h, hly_batch **out) {
+static hly_status next_tail(hly_hash_join *h, hly_batch **out) {
   while (h->next_tail == h->n_tail) {
+    if (h->tail_fails) return hly_joiner_raise_failure(&h->joiner);
     uint32_t n =
         hly_row_store_scan(&h->store, &h->scan_block, &h->scan_offset, h->tail, h->op.ctx->batch_rows);
     if (n == 0) return HLY_OK;
     h->n_tail = h->next_tail = 0;
-    for (uint32_t i = 0; i < n; i++)
-      if (!(hly_join_link(h->tail[i]) & HLY_JOIN_MATCHED)) h->tail[h->n_tail++] = h->tail[i];
+    for (uint32_t i = 0; i < n && !h->tail_fails; i++) {
+      uint8_t *row = h->tail[i];
+      if (hly_join_link(row) & HLY_JOIN_FAILED)
+        h->tail_fails = true;
+      else if (hly_joiner_gives(&h->joiner, row))
+        h->tail[h->n_tail++] = row;
+    }
     HLY_TRY(hly_ctx_poll(h->op.ctx));
   }
   uint8_t **rows = h->tail + h->next_tail;
   uint32_t n = hly_joiner_fits(&h->joiner, rows, h->n_tail - h->next_tail);
   h->next_tail += n;
-  return hly_joiner_unmatched(&h->joiner, rows, n, out);
+  HLY_TRY(hly_joiner_give(&h->joiner, rows, n, out));
+  for (uint32_t i = 0; i < n; i++) hly_join_mark(rows[i], HLY_JOIN_GIVEN);
+  return HLY_OK;
 }
 
 static hly_status next_part(hly_hash_join *h) {
   bool more = false;
+  h->tail_fails = false;
   h->n_tail = h->next_tail = h->scan_block = h->scan_offset = 0;
   if (h->spill) HLY_TRY(hly_hash_join_next_part(h, &more));
   h->phase = more ? HLY_JOIN_PROBE : HLY_JOIN_DONE;
   return HLY_OK;
 }
 
-hly_status hly_hash_join_next(hly_op *op, hly_batch **out) {
-  hly_hash_join *h = (hly_hash_join *)op;
-  *out = NULL;
-  h->spillable = false;
-  HLY_TRY(h->spill_status);
+static hly_status next_joined(hly_hash_join *h, hly_batch **out) {
   for (;;) {
     switch (h->phase) {
     case HLY_JOIN_BUILD: HLY_TRY(build(h)); break;
@@ -249,11 +296,11 @@ hly_status hly_hash_join_next(hly_op *op, hly_batch **out) {
         if (*out) return HLY_OK;
       }
       HLY_TRY(next_probe(h, &more));
-      if (!more) h->phase = HLY_JOIN_TAIL;
+      if (!more && h->phase == HLY_JOIN_PROBE) h->phase = HLY_JOIN_TAIL;
       break;
     }
     case HLY_JOIN_TAIL:
-      if (h->joiner.kept_outer) HLY_TRY(next_unmatched(h, out));
+      if (hly_hash_join_has_tail(h)) HLY_TRY(next_tail(h, out));
       if (*out) return HLY_OK;
       HLY_TRY(next_part(h));
       break;
@@ -262,13 +309,24 @@ hly_status hly_hash_join_next(hly_op *op, hly_batch **out) {
   }
 }
 
+hly_status hly_hash_join_next(hly_op *op, hly_batch **out) {
+  hly_hash_join *h = (hly_hash_join *)op;
+  *out = NULL;
+  h->spillable = false;
+  HLY_TRY(h->spill_status);
+  HLY_TRY(next_joined(h, out));
+  h->spillable = *out != NULL; // whoever reads the batch may need memory: nothing in it lies in the store
+  return HLY_OK;
+}
+
 // ---- Opening and closing.
 
 hly_status hly_hash_join_open(hly_op *op, const Halley__TaskInput *task) {
   hly_hash_join *h = (hly_hash_join *)op;
   hly_ctx *ctx = op->ctx;
   h->phase = HLY_JOIN_BUILD;
-  h->spillable = h->failed = h->has_null = h->has_rows = h->from_disk = false;
+  h->spillable = h->failed = h->probe_ended = h->tail_fails = false;
+  h->has_null = h->has_rows = h->from_disk = h->uncut = false;
   h->spill_status = HLY_OK;
   h->n_tail = h->next_tail = h->scan_block = h->scan_offset = 0;
   h->first = NULL;
@@ -284,7 +342,7 @@ hly_status hly_hash_join_open(hly_op *op, const Halley__TaskInput *task) {
   h->probe_store.floor = HLY_JOIN_LEAST_BYTES;
   HLY_TRY(hly_join_scratch_init(ctx, &h->scratch));
   HLY_TRY(hly_join_table_init(&h->table, ctx, &h->joiner.kept, h->reservation));
-  h->table.reads_rows = h->joiner.form == HLY_JOIN_PAIRS || h->joiner.condition;
+  h->table.reads_rows = h->joiner.form == HLY_JOIN_PAIRS || h->joiner.condition || h->joiner.gives_kept;
   h->tail = hly_malloc((size_t)ctx->batch_rows * sizeof *h->tail);
   HLY_CHECK_MEM(ctx, h->tail, (size_t)ctx->batch_rows * sizeof *h->tail);
   if (h->build_keys) HLY_TRY(hly_exprs_open(h->build_keys, ctx, task->partition, op->metrics));
@@ -310,6 +368,7 @@ void hly_hash_join_close(hly_op *op) {
   h->store = h->probe_store = (hly_row_store){0};
   hly_join_scratch_deinit(&h->scratch);
   hly_selection_deinit(&h->chosen);
+  hly_selection_deinit(&h->rest);
   hly_free(h->heads);
   hly_free(h->tail);
   h->heads = h->tail = NULL;
@@ -372,8 +431,9 @@ hly_status hly_hash_join_bind(hly_binder *b, const Halley__Plan *plan, hly_op **
   if (h->null_aware &&
       (msg->type != HALLEY__JOIN_TYPE__LEFT_ANTI || msg->build_left || h->n_keys != 1 || msg->condition))
     return hly_bind_refuse(b, "a null-aware join other than an anti join of one key has no native form");
-  if (msg->broadcast && h->joiner.kept_outer)
-    return hly_bind_refuse(b, "an outer join that keeps the rows of its broadcast side has no native form");
+  if (msg->broadcast && hly_hash_join_has_tail(h))
+    return hly_bind_refuse(b,
+                           "a join that gives the rows of its broadcast side at its end has no native form");
   h->force = msg->broadcast || h->null_aware;
   if (msg->broadcast)
     HLY_TRY(hly_hash_join_bind_shared(b, h, plan, msg->build_left ? msg->left_keys : msg->right_keys));

@@ -19,9 +19,9 @@ typedef struct hly_join_spill {
 
 typedef enum hly_hash_join_phase {
   HLY_JOIN_BUILD,     // taking the build side in
-  HLY_JOIN_PARTITION, // it is on disk: the probe side goes there too
+  HLY_JOIN_PARTITION, // it is on disk: the probe side, or what is left of it, goes there too
   HLY_JOIN_PROBE,
-  HLY_JOIN_TAIL, // build rows that match nothing
+  HLY_JOIN_TAIL, // build rows that are given at the end
   HLY_JOIN_DONE,
 } hly_hash_join_phase;
 
@@ -47,8 +47,10 @@ typedef struct hly_hash_join {
   hly_join_table table;
   hly_hash_join_phase phase;
   bool spillable;
-  hly_status spill_status;     // of a spill that the pool asked for
-  bool failed;                 // a probe key raised behind the rows already taken
+  hly_status spill_status; // of a spill that the pool asked for
+  bool failed;             // a probe key raised behind the rows already taken
+  bool probe_ended;
+  bool tail_fails;             // behind the build rows at hand is one that failed
   bool has_null, has_rows;     // null_aware: of the build side
   int32_t value_handle;        // of the build input
   hly_broadcast_table *shared; // NULL: not held; else `store` and `table` are views of it
@@ -56,12 +58,14 @@ typedef struct hly_hash_join {
   uint8_t **heads;
   uint32_t cap_heads;
   hly_selection chosen; // rows without null keys
+  hly_selection rest;   // of a batch that was being joined when the build side went to disk
   hly_batch view;
   uint8_t **tail;
   uint32_t n_tail, next_tail, scan_block, scan_offset;
   // on disk
   hly_join_spill *spill; // the deepest level; NULL: nothing was spilled
   bool from_disk;        // the probe batches are those of a partition
+  bool uncut;            // the partition at hand would be no smaller in pieces
   hly_row_reader reader;
   hly_arena *arena;
   hly_batch *disk_batch, *disk_keys;
@@ -84,10 +88,19 @@ HLY_MUST_CHECK hly_status hly_hash_join_take_shared(hly_hash_join *h, hly_status
                                                     bool *none);
 void hly_hash_join_leave_shared(hly_hash_join *h);
 
+// Whether build rows are given when the probe side has ended.
+static inline bool hly_hash_join_has_tail(const hly_hash_join *h) {
+  return h->joiner.kept_outer || h->joiner.gives_kept;
+}
 // Whether probe rows without a match, those with null keys among them, can be in the output.
 bool hly_hash_join_keeps_unmatched(const hly_hash_join *h);
 // Writes the rows of the build store, or of the probe store, to level 0, which is made when there is none.
 HLY_MUST_CHECK hly_status hly_hash_join_flush(hly_hash_join *h, bool build);
+// Moves the build side from memory to disk while the probe side is joined with it, or while its last rows are
+// given: one level below what is on disk already. *done false: there is none, nothing was moved.
+HLY_MUST_CHECK hly_status hly_hash_join_unload(hly_hash_join *h, bool *done);
+// Moves what is left of the partition's probe side to the level below.
+HLY_MUST_CHECK hly_status hly_hash_join_unload_probe(hly_hash_join *h);
 // The next partition's build side into the table, its probe side open for reading. *more false: none is left.
 HLY_MUST_CHECK hly_status hly_hash_join_next_part(hly_hash_join *h, bool *more);
 // The next batch of the partition's probe side and its keys; NULL: none.

@@ -3,6 +3,9 @@
 // build side still does not fit is cut again, both sides, by the next four bits, into a level below that is
 // finished before the walk goes on. When cutting does not help, because one key is most of a partition, or at
 // the last level, the build side is kept in memory whatever the pool says.
+//
+// A build side that was in memory, a partition's too, can be sent to disk while the probe side passes by:
+// with its marks, into a level below, where the rest of the probe side follows it.
 #include <string.h>
 
 #include "operators/hash_join.h"
@@ -53,12 +56,10 @@ static bool is_uncut(const hly_join_spill *s, uint32_t part) {
   return s->build.level > 0 && s->build.n_rows[part] == total;
 }
 
-// Moves the rows of a partition to the level below, through the store.
-static hly_status recut(hly_hash_join *h, const hly_row_partitions *from, uint32_t part,
-                        hly_row_partitions *to, hly_row_store *store) {
+// Moves the rows that are left to read to the level below, through the store.
+static hly_status recut(hly_hash_join *h, hly_row_partitions *to, hly_row_store *store) {
   const uint8_t *row;
   uint8_t *copy;
-  HLY_TRY(hly_row_reader_open(&h->reader, from, part));
   for (uint64_t i = 0;; i++) {
     HLY_TRY(hly_row_reader_next(&h->reader, &row));
     if (!row) break;
@@ -83,6 +84,7 @@ static hly_status load_build(hly_hash_join *h, const hly_join_spill *s, uint32_t
   for (uint64_t i = 0; st == HLY_OK; i++) {
     HLY_TRY(hly_row_reader_next(&h->reader, &row));
     if (!row) break;
+    if (hly_join_link(row) & HLY_JOIN_GIVEN) continue;
     st = hly_join_rows_copy(&h->store, row, &copy);
     if (i % 4096 == 0) HLY_TRY(hly_ctx_poll(h->op.ctx));
   }
@@ -107,13 +109,15 @@ hly_status hly_hash_join_next_part(hly_hash_join *h, bool *more) {
     uint32_t part = s->next_part++;
     bool no_build = s->build.n_rows[part] == 0, no_probe = s->probe.n_rows[part] == 0;
     if (no_build && !hly_hash_join_keeps_unmatched(h)) continue;
-    if (no_probe && !h->joiner.kept_outer) continue;
-    bool force = s->build.level + 1 == HLY_ROW_LEVELS || is_uncut(s, part);
-    hly_status st = load_build(h, s, part, force);
+    if (no_probe && !hly_hash_join_has_tail(h)) continue;
+    h->uncut = s->build.level + 1 == HLY_ROW_LEVELS || is_uncut(s, part);
+    hly_status st = load_build(h, s, part, h->uncut);
     if (st == HLY_DENIED) {
       HLY_TRY(open_level(h, s->build.level + 1));
-      HLY_TRY(recut(h, &s->build, part, &h->spill->build, &h->store));
-      HLY_TRY(recut(h, &s->probe, part, &h->spill->probe, &h->probe_store));
+      HLY_TRY(hly_row_reader_open(&h->reader, &s->build, part));
+      HLY_TRY(recut(h, &h->spill->build, &h->store));
+      HLY_TRY(hly_row_reader_open(&h->reader, &s->probe, part));
+      HLY_TRY(recut(h, &h->spill->probe, &h->probe_store));
       continue;
     }
     HLY_TRY(st);
@@ -122,6 +126,18 @@ hly_status hly_hash_join_next_part(hly_hash_join *h, bool *more) {
     return HLY_OK;
   }
   return HLY_OK;
+}
+
+hly_status hly_hash_join_unload(hly_hash_join *h, bool *done) {
+  *done = !(h->from_disk && h->uncut);
+  if (!*done) return HLY_OK;
+  HLY_TRY(open_level(h, h->from_disk ? h->spill->build.level + 1 : 0));
+  hly_join_table_clear(&h->table);
+  return hly_hash_join_flush(h, true);
+}
+
+hly_status hly_hash_join_unload_probe(hly_hash_join *h) {
+  return recut(h, &h->spill->probe, &h->probe_store);
 }
 
 // Vectors of the probe side's columns and of its keys.

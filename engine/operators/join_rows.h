@@ -16,8 +16,12 @@ enum {
   HLY_JOIN_CHUNK = 1024, // rows laid out at a time
 };
 
-// The link of a row: the address of the next row of the same key in 48 bits, and whether a match was found.
-#define HLY_JOIN_MATCHED (1ull << 63)
+// The link of a row: the address of the next row of the same key in 48 bits, and marks, which stay with the
+// row when it goes to disk.
+#define HLY_JOIN_MATCHED (1ull << 63) // a match was found
+#define HLY_JOIN_FAILED (1ull << 62)  // before there was a match the condition raised
+#define HLY_JOIN_GIVEN (1ull << 61)   // it was among the rows at the end
+#define HLY_JOIN_MARKS (HLY_JOIN_MATCHED | HLY_JOIN_FAILED | HLY_JOIN_GIVEN)
 #define HLY_JOIN_ADDRESS(word) ((uint8_t *)(uintptr_t)((word)&0xffffffffffffull))
 
 typedef struct hly_join_column {
@@ -57,6 +61,13 @@ static inline void hly_join_set_link(uint8_t *row, uint64_t word) {
 }
 static inline uint8_t *hly_join_next(const uint8_t *row) {
   return HLY_JOIN_ADDRESS(hly_join_link(row));
+}
+static inline void hly_join_mark(uint8_t *row, uint64_t mark) {
+  hly_join_set_link(row, hly_join_link(row) | mark);
+}
+// Makes `next` (NULL: none) the row behind; marks stay.
+static inline void hly_join_set_next(uint8_t *row, const uint8_t *next) {
+  hly_join_set_link(row, (hly_join_link(row) & HLY_JOIN_MARKS) | (uint64_t)(uintptr_t)next);
 }
 // Whether a key is null: then the row matches nothing.
 static inline bool hly_join_null_key(const hly_join_rows *j, const uint8_t *row) {

@@ -111,7 +111,7 @@ static bool find_range(const hly_join_rows *rows, const hly_row_store *store, in
 // ---- Building.
 
 static inline void push(uint64_t *slot, uint64_t salt, uint8_t *row) {
-  hly_join_set_link(row, (uint64_t)(uintptr_t)HLY_JOIN_ADDRESS(*slot));
+  hly_join_set_next(row, HLY_JOIN_ADDRESS(*slot));
   *slot = salt << 48 | (uint64_t)(uintptr_t)row;
 }
 
@@ -131,9 +131,9 @@ static void link_single(hly_join_table *t, const hly_row_store *store) {
   uint8_t *page[WALK], *last = NULL;
   while ((m = hly_row_store_scan(store, &block, &offset, page, WALK)) > 0) {
     for (uint32_t i = 0; i < m; i++) {
-      hly_join_set_link(page[i], 0);
+      hly_join_set_next(page[i], NULL);
       if (last)
-        hly_join_set_link(last, (uint64_t)(uintptr_t)page[i]);
+        hly_join_set_next(last, page[i]);
       else
         t->single = page[i];
       last = page[i];
@@ -164,7 +164,7 @@ hly_status hly_join_table_build(hly_join_table *t, const hly_row_store *store, b
     if (!t->direct && t->mask >= BIG_TABLE)
       for (uint32_t i = 0; i < m; i++) __builtin_prefetch(&t->slots[hly_join_hash(page[i]) & t->mask], 1);
     for (uint32_t i = 0; i < m; i++) {
-      hly_join_set_link(page[i], 0);
+      hly_join_set_next(page[i], NULL);
       if (hly_join_null_key(t->rows, page[i])) continue;
       if (t->direct)
         push(&t->slots[(uint64_t)key_of(t->rows, page[i]) - (uint64_t)t->least], 0, page[i]);

@@ -31,7 +31,8 @@ void hly_join_table_clear(hly_join_table *t);
 // ends that.
 void hly_join_table_view(hly_join_table *t, const hly_join_table *of);
 void hly_join_table_forget(hly_join_table *t);
-// Links all rows of the store whose keys are not null. `force`: never HLY_DENIED (then nothing was built).
+// Links all rows of the store whose keys are not null; their marks stay. `force`: never HLY_DENIED (then
+// nothing was built).
 HLY_MUST_CHECK hly_status hly_join_table_build(hly_join_table *t, const hly_row_store *store, bool force);
 // Writes the chain of each of the first n selected rows to heads; NULL: none.
 void hly_join_table_find(hly_join_table *t, hly_join_scratch *scratch, hly_vector *const *keys,

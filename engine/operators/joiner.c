@@ -5,7 +5,10 @@
 #include "base/mem.h"
 
 enum {
-  FIRST_PAIRS = 16, // of a row of a semi, anti or existence join, before the first that passes is known
+  // Pairs that are evaluated of a row of a semi, anti or existence join before the first that passes is
+  // known,
+  // and where pairs have failed.
+  FIRST_PAIRS = 16,
 };
 
 // ---- Binding.
@@ -48,8 +51,7 @@ static hly_status set_form(hly_binder *b, hly_joiner *j, Halley__JoinType type) 
   case HALLEY__JOIN_TYPE__EXISTENCE: j->form = HLY_JOIN_EXISTENCE; break;
   default: return hly_error_setf(&b->ctx->error, HLY_E_PLAN_INVALID, "join type %d is none", (int)type);
   }
-  if (j->kept_left)
-    return hly_bind_refuse(b, "semi, anti and existence joins have no native form that keeps the left side");
+  j->gives_kept = j->kept_left;
   return HLY_OK;
 }
 
@@ -77,7 +79,7 @@ hly_status hly_joiner_bind(hly_binder *b, hly_joiner *j, hly_op *op, Halley__Joi
   HLY_TRY(check_output(b, j, &both));
   HLY_TRY(bind_condition(b, j, condition, &both));
   uint8_t *wanted = NULL; // what is not given is kept only for the condition
-  if (j->form != HLY_JOIN_PAIRS) {
+  if (j->form != HLY_JOIN_PAIRS && !j->gives_kept) {
     wanted = hly_arena_alloc(b->arena, kept->n_fields + 1);
     HLY_CHECK_MEM(b->ctx, wanted, kept->n_fields);
     for (uint32_t i = 0; i < j->n_refs; i++)
@@ -120,6 +122,7 @@ hly_status hly_joiner_open(hly_joiner *j, const Halley__TaskInput *task) {
   hly_ctx *ctx = j->op->ctx;
   size_t n = ctx->batch_rows;
   j->in = NULL;
+  j->failure.status = HLY_OK;
   j->arena = hly_arena_create();
   HLY_CHECK_MEM(ctx, j->arena, 0);
   HLY_TRY(hly_batch_create(ctx, j->arena, &j->op->output, &j->own));
@@ -329,6 +332,72 @@ static hly_status next_rows(hly_joiner *j, hly_batch **out) {
   return HLY_OK;
 }
 
+// ---- The same where the kept rows are judged.
+
+static bool is_decided(const uint8_t *row) {
+  return hly_join_link(row) & (HLY_JOIN_MATCHED | HLY_JOIN_FAILED);
+}
+
+// Collects pairs of rows that are not decided, up to `most`, and takes decided ones that it meets out of
+// their chains. The first row of a chain stays in it: it is what the table finds.
+static uint32_t collect_undecided(hly_joiner *j, uint32_t most) {
+  uint32_t n = 0;
+  while (j->at < j->n_in && n < most) {
+    uint8_t *before = NULL;
+    if (!j->chain) j->chain = before = j->heads[j->at];
+    for (uint8_t *c = j->chain; (j->chain = c) && n < most; c = hly_join_next(c)) {
+      if (is_decided(c)) {
+        if (before && c != before) hly_join_set_next(before, hly_join_next(c));
+        continue;
+      }
+      j->pair_at[n] = j->at;
+      j->pair_row[n] = row_at(j->in, j->at);
+      j->pair_kept[n++] = before = c;
+    }
+    if (!j->chain) j->at++;
+  }
+  return n;
+}
+
+static void keep_failure(hly_joiner *j) {
+  if (hly_exprs_raise(j->condition, j->op->ctx) == HLY_OK) return;
+  if (j->failure.status == HLY_OK) j->failure = j->op->ctx->error;
+  hly_error_clear(&j->op->ctx->error);
+}
+
+// Marks the kept rows that the probe batch decides.
+static hly_status mark_kept(hly_joiner *j) {
+  uint32_t most = j->op->ctx->batch_rows, budget = most, few = most < FIRST_PAIRS ? most : FIRST_PAIRS;
+  if (!j->condition) { // rows of one chain are marked all or none
+    for (; j->at < j->n_in; j->at++)
+      for (uint8_t *c = j->heads[j->at]; c && !(hly_join_link(c) & HLY_JOIN_MATCHED); c = hly_join_next(c))
+        hly_join_mark(c, HLY_JOIN_MATCHED);
+    return HLY_OK;
+  }
+  while (j->at < j->n_in) {
+    uint32_t n = collect_undecided(j, budget), n_passed, stop;
+    HLY_TRY(evaluate(j, n, NULL, n, &n_passed, &stop));
+    for (uint32_t i = 0; i < n_passed; i++) hly_join_mark(j->pair_kept[j->passed[i]], HLY_JOIN_MATCHED);
+    budget = stop < n ? few : budget < most / 4 ? budget * 4 : most;
+    if (stop < n) {
+      uint8_t *failed = j->pair_kept[stop];
+      if (!is_decided(failed)) { // else Spark does not come to this pair
+        hly_join_mark(failed, HLY_JOIN_FAILED);
+        keep_failure(j);
+      }
+      j->at = j->pair_at[stop];
+      j->chain = failed;
+    }
+    HLY_TRY(hly_ctx_poll(j->op->ctx));
+  }
+  return HLY_OK;
+}
+
+hly_status hly_joiner_raise_failure(hly_joiner *j) {
+  j->op->ctx->error = j->failure;
+  return HLY_ERR;
+}
+
 // ---- Pairs.
 
 // The next pairs, up to a batch; probe rows without any are padded when they are given.
@@ -430,7 +499,7 @@ static hly_status give_pairs(hly_joiner *j, uint32_t n, hly_batch **out) {
     if (!j->pair_kept[k])
       j->pair_kept[k] = j->null_row;
     else if (j->kept_outer)
-      hly_join_set_link(j->pair_kept[k], hly_join_link(j->pair_kept[k]) | HLY_JOIN_MATCHED);
+      hly_join_mark(j->pair_kept[k], HLY_JOIN_MATCHED);
   }
   uint32_t probe_at = j->kept_left ? j->n_kept : 0, kept_at = j->kept_left ? 0 : j->n_probe;
   j->view = (hly_batch){.n_columns = j->op->output.n_fields, .columns = j->columns};
@@ -469,7 +538,9 @@ static hly_status give_pairs(hly_joiner *j, uint32_t n, hly_batch **out) {
 
 hly_status hly_joiner_next(hly_joiner *j, hly_batch **out) {
   *out = NULL;
-  if (j->form != HLY_JOIN_PAIRS) {
+  if (j->gives_kept) {
+    HLY_TRY(mark_kept(j));
+  } else if (j->form != HLY_JOIN_PAIRS) {
     HLY_TRY(next_rows(j, out));
   } else {
     uint32_t n;
@@ -485,7 +556,7 @@ hly_status hly_joiner_next(hly_joiner *j, hly_batch **out) {
   return HLY_OK;
 }
 
-hly_status hly_joiner_unmatched(hly_joiner *j, uint8_t *const *rows, uint32_t n, hly_batch **out) {
+hly_status hly_joiner_give(hly_joiner *j, uint8_t *const *rows, uint32_t n, hly_batch **out) {
   hly_ctx *ctx = j->op->ctx;
   uint32_t kept_at = j->kept_left ? 0 : j->n_probe;
   j->view = (hly_batch){.n_columns = j->op->output.n_fields, .columns = j->columns};
@@ -494,6 +565,10 @@ hly_status hly_joiner_unmatched(hly_joiner *j, uint8_t *const *rows, uint32_t n,
     hly_vector *to = j->columns[c] = j->own->columns[c];
     if (c - kept_at < j->n_kept) { // unsigned: below kept_at is not
       HLY_TRY(hly_join_rows_gather(&j->kept, ctx, c - kept_at, rows, n, to));
+    } else if (j->gives_kept) {
+      HLY_TRY(hly_vector_reset(ctx, to, n));
+      uint8_t *exists = to->values;
+      for (uint32_t i = 0; i < n; i++) exists[i] = hly_join_link(rows[i]) & HLY_JOIN_MATCHED ? 1 : 0;
     } else {
       hly_literal null = {.type = to->type, .is_null = true};
       HLY_TRY(hly_vector_set_const(ctx, to, &null, n));

@@ -5,6 +5,10 @@
 // An error in the condition ends the batch: the pairs before it are given, and since the joiner then stands
 // at the failed pair, the next call raises. Semi, anti and existence joins look at a row's pairs only up to
 // the first that passes, as Spark does: an error behind it is none.
+//
+// Those three give the rows of the left side. When that is the kept side, probe batches only mark kept rows,
+// matched or failed, and what is marked so leaves its chain; the output is made of kept rows at the end,
+// where a failed one raises in its turn.
 #ifndef HLY_OPERATORS_JOINER_H
 #define HLY_OPERATORS_JOINER_H
 
@@ -30,6 +34,7 @@ typedef struct hly_joiner {
   bool kept_left;   // the kept rows are those of the left input
   bool probe_outer; // probe rows without a match are given with nulls
   bool kept_outer;  // matched kept rows are marked, so that the others can be given at the end
+  bool gives_kept;  // semi, anti, existence: kept rows are marked, and are all that is given
   uint32_t n_left, n_probe, n_kept; // columns
   hly_join_rows kept;
   hly_exprs *condition; // NULL: none
@@ -48,7 +53,8 @@ typedef struct hly_joiner {
   uint32_t *passed;
   uint8_t **spread; // cap_spread
   uint32_t cap_spread;
-  uint8_t *matched; // semi, anti, existence: a byte a row of the range being judged
+  uint8_t *matched;  // semi, anti, existence: a byte a row of the range being judged
+  hly_error failure; // gives_kept: of the first row that failed
   hly_selection chosen;
   // the probe batch
   const hly_batch *in; // NULL: none
@@ -80,9 +86,24 @@ static inline bool hly_joiner_busy(const hly_joiner *j) {
 }
 // Next output batch of the probe batch; NULL: it is done.
 HLY_MUST_CHECK hly_status hly_joiner_next(hly_joiner *j, hly_batch **out);
-// Gives n kept rows that match nothing.
-HLY_MUST_CHECK hly_status hly_joiner_unmatched(hly_joiner *j, uint8_t *const *rows, uint32_t n,
-                                               hly_batch **out);
+// Whether some pairs of a probe row were given and others were not.
+static inline bool hly_joiner_in_row(const hly_joiner *j) {
+  return j->in && j->chain && j->chain != j->heads[j->at];
+}
+// Leaves the probe batch, not in a row, and returns which of its selected rows is the first that is left.
+static inline uint32_t hly_joiner_leave(hly_joiner *j) {
+  j->in = NULL;
+  return j->at;
+}
+// Whether a kept row is given when the probe side has ended.
+static inline bool hly_joiner_gives(const hly_joiner *j, const uint8_t *row) {
+  bool matched = hly_join_link(row) & HLY_JOIN_MATCHED;
+  return j->form == HLY_JOIN_EXISTENCE || matched == (j->form == HLY_JOIN_SEMI);
+}
+// Gives n kept rows at the end: with nulls for the probe's columns, or with the flag of an existence join.
+HLY_MUST_CHECK hly_status hly_joiner_give(hly_joiner *j, uint8_t *const *rows, uint32_t n, hly_batch **out);
+// Raises what made a kept row fail.
+hly_status hly_joiner_raise_failure(hly_joiner *j);
 // How many of the n kept rows make up one batch: bounded in bytes, at least one.
 uint32_t hly_joiner_fits(const hly_joiner *j, uint8_t *const *rows, uint32_t n);
 

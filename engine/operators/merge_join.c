@@ -35,8 +35,7 @@ static int compare(const hly_merge_join *m, const uint8_t *a, const uint8_t *b) 
 static hly_status link_group(hly_merge_join *m, uint8_t *row) {
   if (m->group_on_disk) return hly_merge_disk_add(m, row);
   if (m->group)
-    hly_join_set_link(m->group_last,
-                      (hly_join_link(m->group_last) & HLY_JOIN_MATCHED) | (uint64_t)(uintptr_t)row);
+    hly_join_set_next(m->group_last, row);
   else
     m->group = row;
   m->group_last = row;
@@ -75,7 +74,7 @@ static hly_status drop_batch(hly_merge_join *m) {
   for (; from; from = hly_join_next(from)) {
     uint8_t *copy;
     HLY_TRY(hly_join_rows_copy(&m->spare, from, &copy));
-    hly_join_set_link(copy, hly_join_link(from) & HLY_JOIN_MATCHED);
+    hly_join_set_next(copy, NULL);
     HLY_TRY(link_group(m, copy));
   }
   m->group_ended = ended;
@@ -194,7 +193,7 @@ static hly_status next_unmatched(hly_merge_join *m, bool all, hly_batch **out) {
   uint8_t **rows = m->tail + m->next_tail;
   uint32_t n = hly_joiner_fits(&m->joiner, rows, m->n_tail - m->next_tail);
   m->next_tail += n;
-  return hly_joiner_unmatched(&m->joiner, rows, n, out);
+  return hly_joiner_give(&m->joiner, rows, n, out);
 }
 
 // ---- The streamed side.

@@ -17,9 +17,9 @@ hly_status hly_nested_loop_join_bind(hly_binder *b, const Halley__Plan *plan, hl
   HLY_TRY(hly_joiner_bind(b, &h->joiner, &h->op, msg->type, msg->build_left, NULL, 0, msg->condition));
   HLY_TRY(hly_join_rows_bind(b, &h->probe_rows, NULL, 0, &(*h->probe_input)->output, NULL));
   // Whether a kept row matches nothing is known only when every task has looked at its rows.
-  if (h->joiner.kept_outer)
+  if (hly_hash_join_has_tail(h))
     return hly_bind_refuse(
-        b, "an outer join without keys that keeps the rows of its build side has no native form");
+        b, "a join without keys that gives the rows of its build side at its end has no native form");
   h->force = true;
   HLY_TRY(hly_hash_join_bind_shared(b, h, plan, NULL));
   *out = &h->op;

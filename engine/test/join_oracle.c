@@ -308,13 +308,15 @@ static const char *nulls(join_test *t, uint32_t n) {
 
 void join_expected(join_test *t, bool reverse, plan_run *out, bool *failed) {
   const join_setup *u = &t->setup;
-  int probe_side = u->build_left ? 1 : 0;
+  bool pairs = u->type < HALLEY__JOIN_TYPE__LEFT_SEMI, build_null = false;
+  bool build_left = u->build_left && pairs; // else the rows of the left side are given, in their order
+  reverse &= build_left == u->build_left;
+  int probe_side = build_left ? 1 : 0;
   uint32_t n_probe, n_build;
   ref *probe = list_rows(t, probe_side, &n_probe), *build = list_rows(t, 1 - probe_side, &n_build);
   bool left_outer = u->type == HALLEY__JOIN_TYPE__LEFT_OUTER || u->type == HALLEY__JOIN_TYPE__FULL_OUTER;
   bool right_outer = u->type == HALLEY__JOIN_TYPE__RIGHT_OUTER || u->type == HALLEY__JOIN_TYPE__FULL_OUTER;
   const char *no_left = nulls(t, t->left.n_fields), *no_right = nulls(t, t->right.n_fields);
-  bool pairs = u->type < HALLEY__JOIN_TYPE__LEFT_SEMI, build_null = false;
   *out = (plan_run){.ctx = &t->ctx, .arena = t->arena};
   *failed = false;
   for (uint32_t j = 0; j < n_build; j++)
@@ -323,7 +325,7 @@ void join_expected(join_test *t, bool reverse, plan_run *out, bool *failed) {
     bool matched = false;
     for (uint32_t k = 0; k < n_build; k++) {
       uint32_t j = reverse ? n_build - 1 - k : k;
-      ref *l = u->build_left ? &build[j] : &probe[i], *r = u->build_left ? &probe[i] : &build[j];
+      ref *l = build_left ? &build[j] : &probe[i], *r = build_left ? &probe[i] : &build[j];
       if (!same_keys(t, l, r)) continue;
       int v = u->condition ? judge(u, long_at(l), long_at(r)) : 1;
       if (v == 2) {
@@ -343,13 +345,13 @@ void join_expected(join_test *t, bool reverse, plan_run *out, bool *failed) {
       add_line(out, text, matched ? "true|" : "false|");
     else if (!pairs && matched == (u->type == HALLEY__JOIN_TYPE__LEFT_SEMI))
       add_line(out, text, "");
-    else if (pairs && !matched && (u->build_left ? right_outer : left_outer))
-      add_line(out, u->build_left ? no_left : text, u->build_left ? text : no_right);
+    else if (pairs && !matched && (build_left ? right_outer : left_outer))
+      add_line(out, build_left ? no_left : text, build_left ? text : no_right);
   }
-  if (*failed || !pairs || !(u->build_left ? left_outer : right_outer)) return;
+  if (*failed || !pairs || !(build_left ? left_outer : right_outer)) return;
   for (uint32_t j = 0; j < n_build; j++)
     if (!build[j].matched)
-      add_line(out, u->build_left ? build[j].text : no_left, u->build_left ? no_right : build[j].text);
+      add_line(out, build_left ? build[j].text : no_left, build_left ? no_right : build[j].text);
 }
 
 void join_check(const join_setup *setup) {
@@ -381,6 +383,7 @@ static hly_status run_once(void *arg) {
     hly_batch *batch = NULL;
     do {
       if (st == HLY_OK) st = hly_op_next(op, &batch);
+      if (st == HLY_OK && t->setup.asking) hly_pool_spill(t->ctx.pool, INT64_MAX);
     } while (st == HLY_OK && batch);
     hly_op_close(op);
   }

@@ -25,6 +25,7 @@ typedef struct join_setup {
   bool skewed; // half of the rows have one key
   bool broadcast;
   struct hly_broadcast *value; // not NULL: the build side is this value
+  bool asking;                 // failing allocations: the pool asks for all memory after each batch
   hly_encoding encoding;
   int64_t bad; // the condition raises when left.a * 100 + right.b is this; -1: never
 } join_setup;
@@ -54,7 +55,8 @@ hly_status join_run(join_test *t, bool ask);
 void join_prepare(join_test *t);
 hly_status join_drain(join_test *t);
 // The lines that must come out, in the order of the rows of the side that streams; its partners in their
-// order, or in reverse. An error of the condition ends them: *failed.
+// order, or in reverse. Semi, anti and existence joins: in the order of the left side, whichever streams. An
+// error of the condition ends them: *failed.
 void join_expected(join_test *t, bool reverse, plan_run *out, bool *failed);
 // Runs and compares as sets.
 void join_check(const join_setup *setup);

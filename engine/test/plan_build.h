@@ -40,7 +40,7 @@ typedef struct plan_run {
 void plan_bind(plan_run *r, hly_ctx *ctx, hly_arena *arena, const Halley__Plan *plan);
 // Opens, pulls to the end (or an error, which is returned) and closes. Lines are appended.
 hly_status plan_drain(plan_run *r, const Halley__TaskInput *task);
-// The pool asks for all memory after each batch.
+// The pool asks for all memory after each batch, before it is read.
 hly_status plan_drain_asking(plan_run *r, const Halley__TaskInput *task);
 void plan_sort_lines(plan_run *r);
 // Binds and runs the plan over the batches (at its bottom) with every allocation failing in turn.

@@ -20,12 +20,11 @@ static const join_setup BASE = {.kind = JOIN_HASH,
                                 .null_percent = 10,
                                 .bad = -1};
 
-// Each type that Spark has with each build side.
+// Each type with each build side.
 static uint32_t variants(join_setup *out) {
   uint32_t n = 0;
   for (int type = INNER; type <= HALLEY__JOIN_TYPE__EXISTENCE; type++) {
     for (int build_left = 0; build_left < 2; build_left++) {
-      if (build_left && type >= HALLEY__JOIN_TYPE__LEFT_SEMI) continue;
       out[n] = BASE;
       out[n].type = (Halley__JoinType)type;
       out[n++].build_left = build_left;
@@ -102,7 +101,7 @@ static void test_partitions(void **state) {
     join_start(&t, &u);
     join_expected(&t, false, &expected, &failed);
     assert_ok(&t.ctx, join_run(&t, false));
-    if (u.type < HALLEY__JOIN_TYPE__LEFT_SEMI) // the others keep only keys
+    if (u.type < HALLEY__JOIN_TYPE__LEFT_SEMI || u.build_left) // the others keep only keys
       assert_true(t.run.op->metrics[HALLEY__METRIC__SPILL_COUNT] > 0);
     plan_sort_lines(&expected);
     plan_sort_lines(&t.run);
@@ -259,6 +258,34 @@ static void test_broadcast(void **state) {
   join_finish(&t);
 }
 
+// Many rows on the left whose condition fails: those before the first come out, and the error is raised only
+// by whoever goes on.
+static void test_many_errors(void **state) {
+  uint32_t n_failed = 0;
+  for (int type = HALLEY__JOIN_TYPE__LEFT_SEMI; type <= HALLEY__JOIN_TYPE__EXISTENCE; type++) {
+    for (int64_t bad = 0; bad < 1000; bad += 101) {
+      join_setup u = BASE;
+      u.type = (Halley__JoinType)type;
+      u.build_left = u.condition = true;
+      u.n_values = 1;
+      u.null_percent = 30;
+      u.bad = bad;
+      u.rows = 400;
+      u.left_batches = u.right_batches = 1;
+      join_test t;
+      plan_run expected;
+      bool failed;
+      join_start(&t, &u);
+      join_expected(&t, false, &expected, &failed);
+      assert_int_equal(failed ? HLY_ERR : HLY_OK, join_run(&t, false));
+      n_failed += failed;
+      plan_assert_same(&expected, &t.run);
+      join_finish(&t);
+    }
+  }
+  assert_true(n_failed > 3);
+}
+
 static void refused(const join_setup *u) {
   join_test t;
   join_start(&t, u);
@@ -276,7 +303,7 @@ static void test_refusals(void **state) {
   refused(&u);
   u = BASE;
   u.type = ANTI;
-  u.build_left = true;
+  u.build_left = u.broadcast = true;
   refused(&u);
   u = BASE;
   u.null_aware = true;
@@ -288,9 +315,10 @@ static void test_refusals(void **state) {
 }
 
 static void test_allocations(void **state) {
-  for (int bits = 0; bits < 4; bits++) {
+  for (int bits = 0; bits < 8; bits++) {
     join_setup u = BASE;
     u.type = bits & 1 ? ANTI : FULL;
+    u.build_left = bits & 4;
     u.condition = true;
     u.rows = bits & 2 ? 2500 : 20;
     u.n_values = bits & 2 ? 4000 : 10;
@@ -310,6 +338,7 @@ int main(void) {
       cmocka_unit_test(test_empty_sides),
       cmocka_unit_test(test_null_aware),
       cmocka_unit_test(test_errors),
+      cmocka_unit_test(test_many_errors),
       cmocka_unit_test(test_product_streams),
       cmocka_unit_test(test_broadcast),
       cmocka_unit_test(test_refusals),

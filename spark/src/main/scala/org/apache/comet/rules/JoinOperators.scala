@@ -93,14 +93,10 @@ object JoinOperators {
     case _ => true
   }
 
-  /** The side to build a table of, as far as the join type leaves a choice. */
-  private def smallerSide(m: SortMergeJoinExec): BuildSide = m.joinType match {
-    case LeftSemi | LeftAnti | _: ExistenceJoin => BuildRight
-    case _ =>
-      (sizeOf(m.left), sizeOf(m.right)) match {
-        case (Some(l), Some(r)) if l < r => BuildLeft
-        case _ => BuildRight
-      }
+  /** The side to build a table of: any join type can have either. */
+  private def smallerSide(m: SortMergeJoinExec): BuildSide = (sizeOf(m.left), sizeOf(m.right)) match {
+    case (Some(l), Some(r)) if l < r => BuildLeft
+    case _ => BuildRight
   }
 
   /** Bytes of a side: what the shuffle below it wrote, else what Spark's planner expected. */
