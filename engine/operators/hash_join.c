@@ -113,7 +113,7 @@ static hly_status take_in(hly_hash_join *h, hly_batch *in, bool build) {
   if (!(build ? keeps_null_build(h) : hly_hash_join_keeps_unmatched(h)))
     HLY_TRY(drop_null_keys(h, in, &batch));
   if (batch->n_sel == 0) return HLY_OK;
-  HLY_TRY(hly_join_rows_begin(rows, ctx, &h->scratch, batch));
+  HLY_TRY(hly_join_rows_begin(rows, ctx, &h->scratch, h->keys, batch));
   uint32_t from = 0;
   while (from < batch->n_sel) {
     hly_status st = hly_join_rows_append(rows, ctx, &h->scratch, build ? &h->store : &h->probe_store, h->keys,
@@ -239,7 +239,7 @@ static hly_status next_probe(hly_hash_join *h, bool *more) {
     return HLY_OK;
   }
   HLY_TRY(need_heads(h, n));
-  hly_join_table_find(&h->table, &h->scratch, h->keys, in->sel, n, h->heads);
+  HLY_TRY(hly_join_table_find(&h->table, &h->scratch, h->keys, in, n, h->heads));
   if (h->null_aware) find_null_aware(h, in, n);
   hly_joiner_begin(&h->joiner, in, n, h->heads);
   *more = true;

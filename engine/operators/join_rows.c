@@ -4,9 +4,15 @@
 
 #include "base/mem.h"
 
-// Types whose equality in Spark is equality of bytes as they are laid out.
+// Types whose equality in Spark is equality of bytes as they are laid out. Floating point numbers come with
+// one zero and one NaN, those within nested values too.
 static bool has_equality(const hly_type *type) {
   if (type->collation) return false;
+  if (type->kind == HLY_STRUCT || type->kind == HLY_ARRAY) {
+    for (uint32_t f = 0; f < type->n_fields; f++)
+      if (!has_equality(type->fields[f].type)) return false;
+    return true;
+  }
   switch (type->phys) {
   case HLY_PHYS_NONE:
   case HLY_PHYS_SPAN:
@@ -42,6 +48,7 @@ hly_status hly_join_rows_bind(hly_binder *b, hly_join_rows *j, const hly_exprs *
     const hly_type *type = j->key_types[k] = hly_exprs_type(keys, k);
     if (!has_equality(type))
       return hly_bind_refuse(b, "joining by %s has no native form", hly_type_print(type, text, sizeof text));
+    j->keys_nested |= hly_type_is_nested(type);
     int32_t column = hly_exprs_as_column(keys, k);
     if (column >= 0 && !j->columns[column].layout) j->columns[column] = (hly_join_column){&j->keys, k};
   }
@@ -66,7 +73,8 @@ hly_status hly_join_scratch_init(hly_ctx *ctx, hly_join_scratch *s) {
 }
 
 void hly_join_scratch_deinit(hly_join_scratch *s) {
-  hly_row_nested_deinit(&s->nested);
+  hly_row_nested_deinit(&s->keys);
+  hly_row_nested_deinit(&s->payload);
   hly_free(s->positions);
   *s = (hly_join_scratch){0};
 }
@@ -75,13 +83,23 @@ static void payload_vectors(const hly_join_rows *j, const hly_batch *batch, hly_
   for (uint32_t i = 0; i < j->n_payload; i++) out[i] = batch->columns[j->payload_columns[i]];
 }
 
+hly_status hly_join_keys_begin(const hly_join_rows *j, hly_ctx *ctx, hly_join_scratch *s,
+                               hly_vector *const *keys, const hly_batch *batch, uint32_t n) {
+  if (!j->keys_nested) return HLY_OK;
+  hly_batch some = *batch;
+  some.n_sel = n;
+  if (!some.sel) some.n_rows = n;
+  return hly_row_nested_encode(ctx, &j->keys, keys, &some, &s->keys);
+}
+
 hly_status hly_join_rows_begin(const hly_join_rows *j, hly_ctx *ctx, hly_join_scratch *s,
-                               const hly_batch *batch) {
+                               hly_vector *const *keys, const hly_batch *batch) {
+  HLY_TRY(hly_join_keys_begin(j, ctx, s, keys, batch, batch->n_sel));
   if (!j->payload_nested) return HLY_OK;
   hly_vector **columns = hly_malloc(j->n_payload * sizeof *columns);
   HLY_CHECK_MEM(ctx, columns, j->n_payload * sizeof *columns);
   payload_vectors(j, batch, columns);
-  hly_status st = hly_row_nested_encode(ctx, &j->payload, columns, batch, &s->nested);
+  hly_status st = hly_row_nested_encode(ctx, &j->payload, columns, batch, &s->payload);
   hly_free(columns);
   return st;
 }
@@ -98,7 +116,7 @@ void hly_join_rows_keys(const hly_join_rows *j, hly_join_scratch *s, hly_vector 
   size_t stride = j->keys.prefix_bytes;
   memset(out, 0, n * stride);
   for (uint32_t k = 0; k < j->n_keys; k++)
-    hly_row_scatter(&j->keys, k, keys[k], sel, from, n, NULL, out, stride, s->positions);
+    hly_row_scatter(&j->keys, k, keys[k], sel, from, n, &s->keys, out, stride, s->positions);
   hash_rows(j, out, n, stride);
 }
 
@@ -113,10 +131,10 @@ hly_status hly_join_rows_append(const hly_join_rows *j, hly_ctx *ctx, hly_join_s
     HLY_TRY(hly_row_store_append_many(store, n, &rows, &n));
     memset(rows, 0, n * stride);
     for (uint32_t k = 0; k < j->n_keys; k++)
-      hly_row_scatter(&j->keys, k, keys[k], batch->sel, *from, n, NULL, rows, stride, s->positions);
+      hly_row_scatter(&j->keys, k, keys[k], batch->sel, *from, n, &s->keys, rows, stride, s->positions);
     for (uint32_t f = 0; f < j->n_payload; f++)
-      hly_row_scatter(&j->payload, f, batch->columns[j->payload_columns[f]], batch->sel, *from, n, &s->nested,
-                      rows, stride, s->positions);
+      hly_row_scatter(&j->payload, f, batch->columns[j->payload_columns[f]], batch->sel, *from, n,
+                      &s->payload, rows, stride, s->positions);
     hash_rows(j, rows, n, stride);
     hly_status st = HLY_OK;
     if (j->row.n_views)

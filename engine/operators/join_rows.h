@@ -37,12 +37,12 @@ typedef struct hly_join_rows {
   hly_row_layout row;     // both, for stores and files: knows where all views are, but no fields
   hly_join_column *columns;
   uint32_t *payload_columns; // the input column of each field of `payload`
-  bool payload_nested;
+  bool keys_nested, payload_nested;
 } hly_join_rows;
 
 // Scratch for laying rows out.
 typedef struct hly_join_scratch {
-  hly_row_nested nested;
+  hly_row_nested keys, payload;
   uint32_t *positions; // HLY_JOIN_CHUNK
 } hly_join_scratch;
 
@@ -86,7 +86,10 @@ void hly_join_scratch_deinit(hly_join_scratch *s);
 
 // Once a batch, before rows of it are appended.
 HLY_MUST_CHECK hly_status hly_join_rows_begin(const hly_join_rows *j, hly_ctx *ctx, hly_join_scratch *s,
-                                              const hly_batch *batch);
+                                              hly_vector *const *keys, const hly_batch *batch);
+// Once a batch, before only keys of its first n selected rows are laid out.
+HLY_MUST_CHECK hly_status hly_join_keys_begin(const hly_join_rows *j, hly_ctx *ctx, hly_join_scratch *s,
+                                              hly_vector *const *keys, const hly_batch *batch, uint32_t n);
 // Appends the batch's selected rows from *from on to the store, hashed and without links, and counts *from
 // up. HLY_DENIED: no room for the next.
 HLY_MUST_CHECK hly_status hly_join_rows_append(const hly_join_rows *j, hly_ctx *ctx, hly_join_scratch *s,

@@ -224,13 +224,15 @@ static inline uint8_t *find_hashed(const hly_join_table *t, const uint8_t *key) 
   return NULL;
 }
 
-void hly_join_table_find(hly_join_table *t, hly_join_scratch *scratch, hly_vector *const *keys,
-                         const uint32_t *sel, uint32_t n, uint8_t **heads) {
+hly_status hly_join_table_find(hly_join_table *t, hly_join_scratch *scratch, hly_vector *const *keys,
+                               const hly_batch *batch, uint32_t n, uint8_t **heads) {
   const hly_join_rows *rows = t->rows;
+  const uint32_t *sel = batch->sel;
   if (rows->n_keys == 0) {
     for (uint32_t i = 0; i < n; i++) heads[i] = t->single;
-    return;
+    return HLY_OK;
   }
+  HLY_TRY(hly_join_keys_begin(rows, t->ctx, scratch, keys, batch, n));
   size_t stride = rows->keys.prefix_bytes;
   for (uint32_t from = 0; from < n; from += HLY_JOIN_CHUNK) {
     uint32_t m = n - from < HLY_JOIN_CHUNK ? n - from : HLY_JOIN_CHUNK;
@@ -255,4 +257,5 @@ void hly_join_table_find(hly_join_table *t, hly_join_scratch *scratch, hly_vecto
       heads[from + i] = hly_join_null_key(rows, key) ? NULL : find_hashed(t, key);
     }
   }
+  return HLY_OK;
 }

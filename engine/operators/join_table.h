@@ -34,8 +34,9 @@ void hly_join_table_forget(hly_join_table *t);
 // Links all rows of the store whose keys are not null; their marks stay. `force`: never HLY_DENIED (then
 // nothing was built).
 HLY_MUST_CHECK hly_status hly_join_table_build(hly_join_table *t, const hly_row_store *store, bool force);
-// Writes the chain of each of the first n selected rows to heads; NULL: none.
-void hly_join_table_find(hly_join_table *t, hly_join_scratch *scratch, hly_vector *const *keys,
-                         const uint32_t *sel, uint32_t n, uint8_t **heads);
+// Writes the chain of each of the first n selected rows of the batch to heads; NULL: none.
+HLY_MUST_CHECK hly_status hly_join_table_find(hly_join_table *t, hly_join_scratch *scratch,
+                                              hly_vector *const *keys, const hly_batch *batch, uint32_t n,
+                                              uint8_t **heads);
 
 #endif

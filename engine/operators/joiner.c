@@ -486,7 +486,7 @@ static hly_status need_spread(hly_joiner *j, uint32_t n) {
 // When most probe rows are in exactly one pair their columns go on as they are, and the kept columns are
 // spread to their rows: nothing of the probe is copied.
 static bool spreads(const hly_joiner *j, uint32_t n) {
-  if (j->kept.payload_nested || (uint64_t)n * 2 < j->in->n_rows) return false;
+  if (j->kept.keys_nested || j->kept.payload_nested || (uint64_t)n * 2 < j->in->n_rows) return false;
   for (uint32_t k = 1; k < n; k++)
     if (j->pair_at[k] == j->pair_at[k - 1]) return false;
   return true;

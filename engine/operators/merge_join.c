@@ -111,7 +111,7 @@ static hly_status pull_kept(hly_merge_join *m) {
     block = m->store.n_blocks - 1;
     offset = m->store.blocks[block].used;
   }
-  HLY_TRY(hly_join_rows_begin(kept, ctx, &m->scratch, &good));
+  HLY_TRY(hly_join_rows_begin(kept, ctx, &m->scratch, m->keys, &good));
   HLY_TRY(hly_join_rows_append(kept, ctx, &m->scratch, &m->store, m->keys, &good, &from));
   m->n_rows = hly_row_store_scan(&m->store, &block, &offset, m->rows, n_good);
   return HLY_OK;

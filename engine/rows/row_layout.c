@@ -76,15 +76,21 @@ const uint32_t *hly_vector_positions(const hly_vector *v, const uint32_t *sel, u
   }
 }
 
+static hly_status need_blocks(hly_ctx *ctx, hly_row_nested *nested, uint32_t n) {
+  if (nested->n_fields >= n) return HLY_OK;
+  hly_row_block *blocks = hly_realloc(nested->blocks, n * sizeof *blocks);
+  HLY_CHECK_MEM(ctx, blocks, n * sizeof *blocks);
+  memset(blocks + nested->n_fields, 0, (n - nested->n_fields) * sizeof *blocks);
+  nested->blocks = blocks;
+  nested->n_fields = n;
+  return HLY_OK;
+}
+
 hly_status hly_row_nested_encode(hly_ctx *ctx, const hly_row_layout *layout, hly_vector *const *columns,
                                  const hly_batch *batch, hly_row_nested *nested) {
   for (uint32_t f = 0; f < layout->n_fields; f++) {
     if (!layout->fields[f].is_nested) continue;
-    if (!nested->blocks) {
-      nested->blocks = hly_calloc(layout->n_fields, sizeof *nested->blocks);
-      HLY_CHECK_MEM(ctx, nested->blocks, layout->n_fields * sizeof *nested->blocks);
-      nested->n_fields = layout->n_fields;
-    }
+    HLY_TRY(need_blocks(ctx, nested, layout->n_fields));
     hly_vector *column = columns[f];
     hly_batch one = *batch;
     one.n_columns = 1;

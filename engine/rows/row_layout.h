@@ -58,7 +58,7 @@ const uint32_t *hly_vector_positions(const hly_vector *v, const uint32_t *sel, u
 // Nested columns of a batch as bytes, one block a nested field; NULL members for others.
 typedef struct hly_row_nested {
   hly_row_block *blocks; // n_fields
-  uint32_t n_fields;
+  uint32_t n_fields;     // of the layout that had most
 } hly_row_nested;
 HLY_MUST_CHECK hly_status hly_row_nested_encode(hly_ctx *ctx, const hly_row_layout *layout,
                                                 hly_vector *const *columns, const hly_batch *batch,

@@ -216,8 +216,10 @@ void join_start(join_test *t, const join_setup *setup) {
       t->arena,
       hly_arena_printf(t->arena, "struct<k:%s,k2:string,a:bigint,s:string,n:array<int>>", setup->key));
   t->right = test_schema(
-      t->arena, hly_arena_printf(t->arena, "struct<k:%s,k2:string,b:bigint,d:decimal(30,4),t:binary,i:int>",
-                                 setup->key));
+      t->arena,
+      hly_arena_printf(
+          t->arena, "struct<k:%s,k2:string,b:bigint,d:decimal(30,4),t:binary,i:int,m:struct<x:int,y:string>>",
+          setup->key));
   make_inputs(t);
   make_plan(t);
 }

@@ -53,15 +53,31 @@ static void test_types_and_sides(void **state) {
 }
 
 static void test_key_types(void **state) {
-  static const char *const types[] = {
-      "boolean",       "tinyint",        "smallint", "int",       "bigint", "float",  "double",
-      "decimal(12,2)", "decimal(38,10)", "date",     "timestamp", "string", "binary", "timestamp_ntz"};
+  static const char *const types[] = {"boolean",
+                                      "tinyint",
+                                      "smallint",
+                                      "int",
+                                      "bigint",
+                                      "float",
+                                      "double",
+                                      "decimal(12,2)",
+                                      "decimal(38,10)",
+                                      "date",
+                                      "timestamp",
+                                      "string",
+                                      "binary",
+                                      "timestamp_ntz",
+                                      "struct<a:int,b:string>",
+                                      "struct<d:double,n:decimal(30,2),t:struct<x:boolean,y:date>>",
+                                      "array<bigint>",
+                                      "array<struct<s:string,v:array<smallint>>>"};
   for (uint32_t i = 0; i < sizeof types / sizeof *types; i++) {
-    for (int bits = 0; bits < 4; bits++) {
+    for (int bits = 0; bits < 8; bits++) {
       join_setup u = BASE;
       u.key = types[i];
       u.type = bits & 1 ? FULL : INNER;
       u.encoding = bits & 2 ? HLY_DICT : HLY_FLAT;
+      u.limit = bits & 4 ? 0 : -1;
       u.left_batches = u.right_batches = 2;
       join_check(&u);
     }
@@ -298,7 +314,7 @@ static void refused(const join_setup *u) {
 
 static void test_refusals(void **state) {
   join_setup u = BASE;
-  u.key = "array<int>";
+  u.key = "struct<m:map<int,int>>";
   u.n_values = 1;
   refused(&u);
   u = BASE;

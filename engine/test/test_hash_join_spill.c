@@ -83,6 +83,7 @@ static void test_asked_by_consumer(void **state) {
         join_setup u = base(type, build_left);
         u.condition = bits & 1;
         u.n_keys = bits & 2 ? 2 : 1;
+        if (bits == 3) u.key = "struct<a:int,b:array<string>>";
         u.limit = bits & 4 ? 0 : -1;
         u.batch_rows = SIZES[s];
         check(&u, UINT32_MAX, true);

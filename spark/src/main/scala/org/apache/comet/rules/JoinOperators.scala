@@ -7,6 +7,7 @@ import org.apache.spark.sql.execution.{SortExec, SparkPlan}
 import org.apache.spark.sql.execution.adaptive.{AQEShuffleReadExec, ShuffleQueryStageExec}
 import org.apache.spark.sql.execution.joins._
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types.{ArrayType, DataType, StructType}
 
 import org.apache.comet.{CometConf, ConfEntry}
 
@@ -36,18 +37,23 @@ object JoinOperators {
       Some(operator(n, Seq(CometConf.OP_NESTED_LOOP_JOIN), build, refuse).copy(reads = streamed(n.buildSide)))
 
     case s: ShuffledHashJoinExec =>
-      def build(c: Seq[SparkPlan]) = CometHashJoinExec(
+      def hash(side: BuildSide)(c: Seq[SparkPlan]) = CometHashJoinExec(
         s,
         s.leftKeys,
         s.rightKeys,
         s.joinType,
-        s.buildSide,
+        side,
         s.condition,
         keepsOrder = false,
         c.head,
         c.last
       )
-      Some(operator(s, Seq(CometConf.OP_HASH_JOIN), build))
+      // Of these Spark has a hash table only of the right side, however large it is.
+      val unordered = s.joinType match {
+        case LeftSemi | LeftAnti | _: ExistenceJoin => Some(hash(smallerSide(s)) _)
+        case _ => None
+      }
+      Some(operator(s, Seq(CometConf.OP_HASH_JOIN), hash(s.buildSide)).copy(unordered = unordered))
 
     case m: SortMergeJoinExec =>
       def merge(c: Seq[SparkPlan]) =
@@ -64,9 +70,14 @@ object JoinOperators {
         Replacement.withoutSort(c.last)
       )
       val switches = Seq(CometConf.OP_SORT_MERGE_JOIN) ++ m.condition.map(_ => CometConf.OP_SORT_MERGE_JOIN_FILTER)
-      val unordered =
-        if (CometConf.SORT_MERGE_AS_HASH_JOIN.get(SQLConf.get)) Some((c: Seq[SparkPlan]) => hash(c): SparkPlan) else None
-      Some(operator(m, switches, merge).copy(unordered = unordered))
+      val join = operator(m, switches, merge)
+      if (!CometConf.SORT_MERGE_AS_HASH_JOIN.get(SQLConf.get)) Some(join)
+      else if (!m.leftKeys.exists(k => isNested(k.dataType))) Some(join.copy(unordered = Some(hash _)))
+      // The engine has no order of such keys.
+      else {
+        val noOrder = Some("a sort-merge join by nested keys whose order of rows is made use of")
+        Some(operator(m, switches, hash).copy(unordered = Some(hash _), noOrder = noOrder))
+      }
 
     case _ => None
   }
@@ -84,6 +95,11 @@ object JoinOperators {
     () => Some(build(p.children))
   )
 
+  private def isNested(t: DataType): Boolean = t match {
+    case _: StructType | _: ArrayType => true
+    case _ => false
+  }
+
   private def streamed(buildSide: BuildSide)(children: Seq[SparkPlan]): Seq[SparkPlan] =
     Seq(if (buildSide == BuildLeft) children.last else children.head)
 
@@ -94,7 +110,7 @@ object JoinOperators {
   }
 
   /** The side to build a table of: any join type can have either. */
-  private def smallerSide(m: SortMergeJoinExec): BuildSide = (sizeOf(m.left), sizeOf(m.right)) match {
+  private def smallerSide(j: BaseJoinExec): BuildSide = (sizeOf(j.left), sizeOf(j.right)) match {
     case (Some(l), Some(r)) if l < r => BuildLeft
     case _ => BuildRight
   }

@@ -36,6 +36,8 @@ object InputNeed {
  * @param message what the engine is asked about; None where nothing is left to ask
  * @param unordered what to build instead where nobody needs the order of its rows; then no order is asked of its
  *                inputs, either
+ * @param noOrder why there is no native node where the order of its rows is needed; then `message` is of the node
+ *                that `unordered` builds
  * @param reads   those of the children that must give batches, or be turned into them
  */
 final case class NativeOperator(
@@ -45,6 +47,7 @@ final case class NativeOperator(
     build: Seq[SparkPlan] => SparkPlan,
     message: () => Option[CometNativeExec],
     unordered: Option[Seq[SparkPlan] => SparkPlan] = None,
+    noOrder: Option[String] = None,
     reads: Seq[SparkPlan] => Seq[SparkPlan] = identity
 ) {
   def reasons(conf: SQLConf): Seq[String] =

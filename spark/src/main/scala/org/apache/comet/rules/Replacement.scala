@@ -64,6 +64,7 @@ final class Replacement(conf: SQLConf) {
     // It keeps the order of the streamed side in Spark; the native one does so until it spills.
     case j: ShuffledHashJoinExec if orderMatters && j.outputOrdering.nonEmpty =>
       Some("a hash join whose order of rows is made use of")
+    case _ if orderMatters && op.noOrder.isDefined => op.noOrder
     case _ =>
       val spark = op.reads(inputs).filterNot(givesNativeBatches)
       if (spark.nonEmpty && !spark.forall(canFeed(_, op.need))) {
