@@ -647,7 +647,7 @@ object CometConf {
   val OP_NESTED_LOOP_JOIN = operator("broadcastNestedLoopJoin", "nested loop joins")
   val OP_COALESCE = operator("coalesce", "COALESCE of partitions (not the function)")
   val OP_COLLECT_LIMIT = operator("collectLimit", "the limit on what the driver collects")
-  val OP_EMPTY = operator("emptyRelation", "empty relations", works = false)
+  val OP_EMPTY = operator("emptyRelation", "empty relations")
   val OP_EXPAND = operator("expand", "the expansion for grouping sets", works = false)
   val OP_EXPLODE = operator("explode", "EXPLODE and its kin", works = false)
   val OP_FILTER = operator("filter", "filters")

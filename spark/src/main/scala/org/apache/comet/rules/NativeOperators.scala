@@ -111,6 +111,9 @@ object NativeOperators {
         )
       )
 
+    case e: EmptyRelationExec =>
+      Some(operator(e, CometConf.OP_EMPTY, NativeInput, (_: Seq[SparkPlan]) => CometEmptyRelationExec(e)))
+
     case e: ShuffleExchangeExec => ExchangeOperator.of(e)
 
     case j: BaseJoinExec => JoinOperators.of(j)

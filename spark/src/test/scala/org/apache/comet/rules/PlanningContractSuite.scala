@@ -96,6 +96,24 @@ class PlanningContractSuite extends CometTestBase {
     }
   }
 
+  test("what turns out to be empty is native, alone and as a part") {
+    val none = "SELECT f.id, f.k FROM c_facts f JOIN (SELECT k FROM c_dims WHERE name = 'nobody' GROUP BY k) d ON f.k = d.k"
+    Seq(
+      none,
+      s"SELECT k, count(*) FROM ($none) GROUP BY k",
+      s"SELECT count(*), max(id) FROM ($none)",
+      s"$none UNION ALL SELECT id, k FROM c_facts WHERE id < 5",
+      s"SELECT * FROM (SELECT id, k FROM c_facts WHERE id < 9 ORDER BY id LIMIT 5) a LEFT JOIN ($none) b ON a.k = b.k"
+    ).foreach { text =>
+      val plan = checkSparkAnswer(query(text)).get
+      assert(!nodes(plan).exists(_.isInstanceOf[EmptyRelationExec]), s"$text\n$plan")
+    }
+    assert(nodes(checkNative(query(none), "*")).exists(_.isInstanceOf[CometEmptyRelationExec]))
+    withSQLConf("spark.comet.exec.emptyRelation.enabled" -> "false") {
+      assert(nodes(checkSparkAnswer(query(none)).get).exists(_.isInstanceOf[EmptyRelationExec]))
+    }
+  }
+
   test("adaptive reads of our exchange: coalesced, local, skewed") {
     withSQLConf("spark.sql.shuffle.partitions" -> "20") {
       val plan = checkSparkAnswer(query("SELECT k, count(*) FROM c_facts GROUP BY k")).get
