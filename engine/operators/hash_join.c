@@ -321,6 +321,21 @@ hly_status hly_hash_join_next(hly_op *op, hly_batch **out) {
 
 // ---- Opening and closing.
 
+// Both inputs over the task's partition, or each over one of its own.
+static hly_status open_inputs(hly_op *op, const Halley__TaskInput *task) {
+  const Halley__Branches *own = hly_task_branches(task, op->plan_id);
+  const Halley__TaskInput *of[2] = {own ? NULL : task, own ? NULL : task};
+  for (size_t i = 0; own && i < own->n_branches; i++) {
+    const Halley__Branch *branch = own->branches[i];
+    if (branch->input >= 0 && branch->input < 2) of[branch->input] = branch->task;
+  }
+  if (!of[0] || !of[1] || (own && own->n_branches != 2))
+    return hly_error_setf(&op->ctx->error, HLY_E_PLAN_INVALID, "%s %d has no branch for an input",
+                          op->cls->name, op->plan_id);
+  HLY_TRY(hly_op_open(op->inputs[0], of[0]));
+  return hly_op_open(op->inputs[1], of[1]);
+}
+
 hly_status hly_hash_join_open(hly_op *op, const Halley__TaskInput *task) {
   hly_hash_join *h = (hly_hash_join *)op;
   hly_ctx *ctx = op->ctx;
@@ -332,8 +347,7 @@ hly_status hly_hash_join_open(hly_op *op, const Halley__TaskInput *task) {
   h->first = NULL;
   const Halley__JvmInputBinding *value = hly_task_jvm_input(task, (*h->build_input)->plan_id);
   h->value_handle = value ? value->handle : -1;
-  HLY_TRY(hly_op_open(op->inputs[0], task));
-  HLY_TRY(hly_op_open(op->inputs[1], task));
+  HLY_TRY(open_inputs(op, task));
   h->reservation = hly_reservation_create(ctx->pool, op->cls->name, spill, h);
   HLY_CHECK_MEM(ctx, h->reservation, 0);
   hly_row_store_init(&h->store, ctx, &h->joiner.kept.row, h->reservation);

@@ -1,6 +1,7 @@
 // NestedLoopJoin, as Spark's BroadcastNestedLoopJoinExec and CartesianProductExec: a hash join without keys,
 // whose kept rows are one chain. They stay in memory: a broadcast value is there anyway, and of a cartesian
-// product it is one partition.
+// product it is one partition. A task of a cartesian product joins a partition of one input with one of the
+// other, each of which its operators see by its own number.
 #include "operators/hash_join.h"
 
 static const hly_op_class NESTED_LOOP_JOIN = {.name = "NestedLoopJoin",

@@ -55,6 +55,49 @@ static void test_empty_sides(void **state) {
   }
 }
 
+static void branch(join_test *t, Halley__Branch *b, int32_t input, int32_t partition) {
+  halley__branch__init(b);
+  b->input = input;
+  b->task = HLY_ARENA_NEW(t->arena, Halley__TaskInput);
+  halley__task_input__init(b->task);
+  b->task->partition = partition;
+}
+
+// A cartesian product opens each input over a partition of its own.
+static void test_product(void **state) {
+  join_setup u = BASE;
+  u.condition = true;
+  u.batch_rows = 7;
+  join_test t;
+  plan_run expected;
+  bool failed;
+  join_start(&t, &u);
+  join_expected(&t, false, &expected, &failed);
+  join_prepare(&t);
+  Halley__Branch left, right, *both[2] = {&left, &right};
+  branch(&t, &left, 0, 3);
+  branch(&t, &right, 1, 1);
+  Halley__Branches branches = HALLEY__BRANCHES__INIT, *list = &branches;
+  branches.plan_id = t.run.op->plan_id;
+  branches.n_branches = 2;
+  branches.branches = both;
+  Halley__TaskInput task = HALLEY__TASK_INPUT__INIT;
+  task.partition = 7;
+  task.n_branches = 1;
+  task.branches = &list;
+  assert_ok(&t.ctx, plan_drain(&t.run, &task));
+  plan_assert_same(&expected, &t.run);
+  assert_int_equal(t.sources[0].partition, 3);
+  assert_int_equal(t.sources[1].partition, 1);
+  // An input without a branch, and no second branch.
+  right.input = 0;
+  assert_int_equal(HLY_ERR, plan_drain(&t.run, &task));
+  hly_error_clear(&t.ctx.error);
+  branches.n_branches = 1;
+  assert_int_equal(HLY_ERR, plan_drain(&t.run, &task));
+  join_finish(&t);
+}
+
 // Pairs are in order: streamed rows, and for each the kept rows as they came.
 static void test_errors(void **state) {
   uint32_t n_failed = 0;
@@ -112,8 +155,8 @@ static void test_allocations(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_types),    cmocka_unit_test(test_empty_sides), cmocka_unit_test(test_errors),
-      cmocka_unit_test(test_refusals), cmocka_unit_test(test_allocations),
+      cmocka_unit_test(test_types),  cmocka_unit_test(test_empty_sides), cmocka_unit_test(test_product),
+      cmocka_unit_test(test_errors), cmocka_unit_test(test_refusals),    cmocka_unit_test(test_allocations),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

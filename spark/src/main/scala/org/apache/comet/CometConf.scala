@@ -644,7 +644,7 @@ object CometConf {
   val OP_AGGREGATE = operator("aggregate", "aggregates")
   val OP_BROADCAST_EXCHANGE = operator("broadcastExchange", "broadcasts", works = false)
   val OP_BROADCAST_HASH_JOIN = operator("broadcastHashJoin", "broadcast hash joins")
-  val OP_NESTED_LOOP_JOIN = operator("broadcastNestedLoopJoin", "nested loop joins")
+  val OP_NESTED_LOOP_JOIN = operator("broadcastNestedLoopJoin", "nested loop joins and cartesian products")
   val OP_COALESCE = operator("coalesce", "COALESCE of partitions (not the function)")
   val OP_COLLECT_LIMIT = operator("collectLimit", "the limit on what the driver collects")
   val OP_EMPTY = operator("emptyRelation", "empty relations")

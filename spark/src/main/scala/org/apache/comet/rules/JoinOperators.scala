@@ -5,6 +5,7 @@ import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.comet._
 import org.apache.spark.sql.execution.{SortExec, SparkPlan}
 import org.apache.spark.sql.execution.adaptive.{AQEShuffleReadExec, ShuffleQueryStageExec}
+import org.apache.spark.sql.execution.exchange.Exchange
 import org.apache.spark.sql.execution.joins._
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{ArrayType, DataType, StructType}
@@ -35,6 +36,10 @@ object JoinOperators {
       val refuse = () =>
         if (keepsBroadcastSide(n)) Seq(s"${n.joinType.sql} with a broadcast of the side whose rows are all kept") else Nil
       Some(operator(n, Seq(CometConf.OP_NESTED_LOOP_JOIN), build, refuse).copy(reads = streamed(n.buildSide)))
+
+    case p: CartesianProductExec =>
+      def build(c: Seq[SparkPlan]) = CometCartesianProductExec(p, p.condition, c.head, c.last)
+      Some(operator(p, Seq(CometConf.OP_NESTED_LOOP_JOIN), build))
 
     case s: ShuffledHashJoinExec =>
       def hash(side: BuildSide)(c: Seq[SparkPlan]) = CometHashJoinExec(
@@ -117,7 +122,14 @@ object JoinOperators {
 
   /** Bytes of a side: what the shuffle below it wrote, else what Spark's planner expected. */
   private def sizeOf(side: SparkPlan): Option[BigInt] =
-    shuffled(side).flatMap(s => s.computeStats().map(_.sizeInBytes)).orElse(side.logicalLink.map(_.stats.sizeInBytes))
+    shuffled(side).flatMap(s => s.computeStats().map(_.sizeInBytes)).orElse(planned(side))
+
+  /** Exchanges and sorts that Spark has put in stand for no part of the query. */
+  private def planned(p: SparkPlan): Option[BigInt] = p.logicalLink.map(_.stats.sizeInBytes).orElse(p match {
+    case s: SortExec => planned(s.child)
+    case e: Exchange => planned(e.child)
+    case _ => None
+  })
 
   private def shuffled(p: SparkPlan): Option[ShuffleQueryStageExec] = p match {
     case s: ShuffleQueryStageExec => Some(s)

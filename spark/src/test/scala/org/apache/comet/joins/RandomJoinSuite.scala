@@ -214,8 +214,8 @@ class RandomJoinSuite extends CometTestBase {
 
   test("cartesian products") {
     withSQLConf(settings: _*) {
-      conditions.foreach(c => check(text("INNER", c, "/*+ SHUFFLE_REPLICATE_NL(rt) */", "rj_r")))
-      check("SELECT lt.id, rt.id AS rid FROM rj_l lt CROSS JOIN rj_r rt WHERE lt.i > 20 AND rt.i > 20")
+      conditions.foreach(c => check(text("INNER", c, "/*+ SHUFFLE_REPLICATE_NL(rt) */", "rj_r"), "CartesianProduct"))
+      check("SELECT lt.id, rt.id AS rid FROM rj_l lt CROSS JOIN rj_r rt WHERE lt.i > 20 AND rt.i > 20", "CartesianProduct")
     }
   }
 

@@ -2,6 +2,7 @@ package org.apache.comet.rules
 
 import scala.jdk.CollectionConverters._
 
+import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight}
 import org.apache.spark.sql.classic.DataFrame
 import org.apache.spark.sql.comet._
 import org.apache.spark.sql.execution._
@@ -186,6 +187,20 @@ class PlanningSuite extends CometTestBase {
       assert(joins(above("MERGE")) == Seq("CometHashJoin", "CometHashJoin"))
       val ordered = s"SELECT id, count(*) OVER (PARTITION BY id) FROM ($merge)"
       assert(joins(ordered) == Seq("CometSortMergeJoin"))
+    }
+  }
+
+  test("semi, anti and existence joins build the smaller side, whichever it is") {
+    withSQLConf("spark.sql.autoBroadcastJoinThreshold" -> "-1") {
+      val (few, many) = ("(SELECT DISTINCT k FROM pl_u LIMIT 1)", "pl_t")
+      def side(text: String) = planned(sql(text)).collectFirst { case j: CometHashJoinExec => j.buildSide }
+      for (hint <- Seq("MERGE", "SHUFFLE_HASH"); kind <- Seq("SEMI", "ANTI")) {
+        def semi(l: String, r: String) = s"SELECT /*+ $hint(r) */ count(*) FROM $l l LEFT $kind JOIN $r r ON l.k = r.k"
+        assert(side(semi(few, many)).contains(BuildLeft))
+        assert(side(semi(many, few)).contains(BuildRight))
+      }
+      val either = s"SELECT count(*) FROM $few l WHERE l.k < 0 OR EXISTS (SELECT 1 FROM $many r WHERE l.k = r.k)"
+      assert(side(either).contains(BuildLeft))
     }
   }
 

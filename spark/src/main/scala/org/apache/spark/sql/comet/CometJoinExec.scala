@@ -1,5 +1,6 @@
 package org.apache.spark.sql.comet
 
+import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.expressions.{Expression, SortOrder}
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildSide}
 import org.apache.spark.sql.catalyst.plans._
@@ -124,6 +125,31 @@ case class CometBroadcastNestedLoopJoinExec(
       newLeft: SparkPlan,
       newRight: SparkPlan
   ): CometBroadcastNestedLoopJoinExec = copy(left = newLeft, right = newRight)
+}
+
+/** Each partition of the left side with each of the right side, which is read as often as the left one has partitions. */
+case class CometCartesianProductExec(
+    @transient original: SparkPlan,
+    condition: Option[Expression],
+    left: SparkPlan,
+    right: SparkPlan
+) extends CometJoinExec
+    with CometBranchingExec {
+  override def joinType: JoinType = Inner
+
+  override def branches(inputs: Seq[RDD[_]]): Array[Seq[(Int, Int)]] = {
+    val Seq(nLeft, nRight) = inputs.map(_.getNumPartitions)
+    Array.tabulate(nLeft * nRight)(i => Seq((0, i / nRight), (1, i % nRight)))
+  }
+
+  override def exportNode(ctx: ExportContext): Plan.Builder = {
+    val join = plan.NestedLoopJoin.newBuilder().setType(exportType)
+    exportCondition(ctx).foreach(c => join.setCondition(c))
+    Plan.newBuilder().setNestedLoopJoin(join)
+  }
+
+  override protected def withNewChildrenInternal(newLeft: SparkPlan, newRight: SparkPlan): CometCartesianProductExec =
+    copy(left = newLeft, right = newRight)
 }
 
 case class CometSortMergeJoinExec(

@@ -46,8 +46,8 @@ trait CometNativeExec extends CometPlan {
 }
 
 /**
- * A native operator whose every output partition is made of chosen partitions of its inputs: union and coalesce. Below
- * it expressions such as `rand()` are initialised with the partition of the input, as Spark does.
+ * A native operator whose every output partition is made of chosen partitions of its inputs: union, coalesce, cartesian
+ * product. Below it expressions such as `rand()` are initialised with the partition of the input, as Spark does.
  */
 trait CometBranchingExec extends CometNativeExec {
 
