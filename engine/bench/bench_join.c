@@ -1,5 +1,6 @@
 // HashJoin over batches in memory: ns a build row and a probe row, for dense and sparse integers, strings,
-// small and large build sides, few and many matches.
+// small and large build sides of either input, few and many matches, keys of many rows; and the bytes that
+// the join had at most.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,13 +127,19 @@ typedef struct workload {
   Halley__JoinType type;
   bool strings;
   uint64_t n_build, n_probe, probe_range, factor; // build keys are 0..n_build, all times factor
+  bool build_left;
+  uint64_t build_range; // not 0: build keys are random below, too
+  uint64_t most_out;    // rows after which it ends; 0: none
 } workload;
 
-static int64_t run_once(hly_ctx *ctx, const workload *w, uint64_t n_probe, uint64_t *n_out) {
+// *peak: bytes.
+static int64_t run_once(hly_ctx *ctx, const workload *w, uint64_t n_probe, uint64_t *n_out, int64_t *peak) {
   hly_arena *arena = hly_arena_create();
   Halley__Kind key = w->strings ? HALLEY__KIND__STRING : HALLEY__KIND__LONG;
   bool pairs = w->type < HALLEY__JOIN_TYPE__LEFT_SEMI;
-  Halley__Plan *p = node(arena, HALLEY__PLAN__OP_HASH_JOIN, key, pairs ? 6 : 3);
+  Halley__Plan *p =
+      node(arena, HALLEY__PLAN__OP_HASH_JOIN, key, pairs ? 6 : 3 + (w->type == HALLEY__JOIN_TYPE__EXISTENCE));
+  if (w->type == HALLEY__JOIN_TYPE__EXISTENCE) p->output[3] = field(arena, HALLEY__KIND__BOOLEAN);
   p->n_inputs = 2;
   for (int i = 0; i < 2; i++) {
     p->inputs[i] = node(arena, HALLEY__PLAN__OP_JVM_INPUT, key, 3);
@@ -142,6 +149,7 @@ static int64_t run_once(hly_ctx *ctx, const workload *w, uint64_t n_probe, uint6
   Halley__HashJoin *join = p->hash_join = HLY_ARENA_NEW(arena, Halley__HashJoin);
   halley__hash_join__init(join);
   join->type = w->type;
+  join->build_left = w->build_left;
   join->n_left_keys = join->n_right_keys = 1;
   join->left_keys = key_of(arena, p->inputs[0]);
   join->right_keys = key_of(arena, p->inputs[1]);
@@ -149,9 +157,10 @@ static int64_t run_once(hly_ctx *ctx, const workload *w, uint64_t n_probe, uint6
   hly_op *op;
   check(ctx, hly_op_bind(&b, p, &op));
   source probe = {.n_rows = n_probe, .modulus = w->probe_range, .factor = w->factor, .strings = w->strings};
-  source build = {.n_rows = w->n_build, .factor = w->factor, .strings = w->strings};
-  attach(&probe, op, 0);
-  attach(&build, op, 1);
+  source build = {
+      .n_rows = w->n_build, .modulus = w->build_range, .factor = w->factor, .strings = w->strings};
+  attach(&probe, op, w->build_left ? 1 : 0);
+  attach(&build, op, w->build_left ? 0 : 1);
   Halley__TaskInput task = HALLEY__TASK_INPUT__INIT;
   int64_t start = cpu_ns();
   check(ctx, hly_op_open(op, &task));
@@ -161,9 +170,11 @@ static int64_t run_once(hly_ctx *ctx, const workload *w, uint64_t n_probe, uint6
     check(ctx, hly_op_next(op, &out));
     if (!out) break;
     *n_out += out->n_sel;
+    if (w->most_out && *n_out >= w->most_out) break;
   }
   int64_t ns = cpu_ns() - start;
   hly_op_close(op);
+  *peak = op->metrics[HALLEY__METRIC__PEAK_MEMORY];
   for (int c = 0; c < 3; c++) {
     hly_vector_unref(probe.columns[c]);
     hly_vector_unref(build.columns[c]);
@@ -197,31 +208,53 @@ static hly_status temp_file(void *arg, char *path, uint32_t size, hly_error *err
   return fd >= 0 ? HLY_OK : HLY_ERR;
 }
 
+#define W(title, join, text, build, probe, range, times, ...)                                                \
+  {                                                                                                          \
+    .name = title, .type = HALLEY__JOIN_TYPE__##join, .strings = text, .n_build = build, .n_probe = probe,   \
+    .probe_range = range, .factor = times, __VA_ARGS__                                                       \
+  }
+
 int main(void) {
   static const workload workloads[] = {
-      {"inner, dense 1k", HALLEY__JOIN_TYPE__INNER, false, 1000, 4000000, 1000, 1},
-      {"inner, dense 1M", HALLEY__JOIN_TYPE__INNER, false, 1000000, 4000000, 1000000, 1},
-      {"inner, dense 1M, 1 in 10 match", HALLEY__JOIN_TYPE__INNER, false, 1000000, 4000000, 10000000, 1},
-      {"inner, sparse 1k", HALLEY__JOIN_TYPE__INNER, false, 1000, 4000000, 1000, 1000003},
-      {"inner, sparse 1M", HALLEY__JOIN_TYPE__INNER, false, 1000000, 4000000, 1000000, 1000003},
-      {"inner, sparse 1M, 1 in 10 match", HALLEY__JOIN_TYPE__INNER, false, 1000000, 4000000, 10000000,
-       1000003},
-      {"inner, sparse 5M", HALLEY__JOIN_TYPE__INNER, false, 5000000, 5000000, 5000000, 1000003},
-      {"semi, dense 1M", HALLEY__JOIN_TYPE__LEFT_SEMI, false, 1000000, 4000000, 1000000, 1},
-      {"anti, sparse 1M, 1 in 10 match", HALLEY__JOIN_TYPE__LEFT_ANTI, false, 1000000, 4000000, 10000000,
-       1000003},
-      {"inner, string of 20, 100k", HALLEY__JOIN_TYPE__INNER, true, 100000, 1000000, 100000, 1},
+      W("inner, dense 1k", INNER, false, 1000, 4000000, 1000, 1),
+      W("inner, dense 1M", INNER, false, 1000000, 4000000, 1000000, 1),
+      W("inner, dense 1M, 1 in 10 match", INNER, false, 1000000, 4000000, 10000000, 1),
+      W("inner, sparse 1k", INNER, false, 1000, 4000000, 1000, 1000003),
+      W("inner, sparse 1M", INNER, false, 1000000, 4000000, 1000000, 1000003),
+      W("inner, sparse 1M, 1 in 10 match", INNER, false, 1000000, 4000000, 10000000, 1000003),
+      W("inner, sparse 5M", INNER, false, 5000000, 5000000, 5000000, 1000003),
+      W("semi, dense 1M", LEFT_SEMI, false, 1000000, 4000000, 1000000, 1),
+      W("anti, sparse 1M, 1 in 10 match", LEFT_ANTI, false, 1000000, 4000000, 10000000, 1000003),
+      W("inner, string of 20, 100k", INNER, true, 100000, 1000000, 100000, 1),
+      // The same table semi-joined by the rows of a larger one, and the larger one's keys in the table.
+      W("semi, 100k by 4M, builds left", LEFT_SEMI, false, 100000, 4000000, 100000, 1000003,
+        .build_left = true),
+      W("semi, 100k by 4M, builds right", LEFT_SEMI, false, 4000000, 100000, 100000, 1000003,
+        .build_range = 100000),
+      W("anti, 1M by 4M, builds left", LEFT_ANTI, false, 1000000, 4000000, 10000000, 1000003,
+        .build_left = true),
+      W("existence, 1M by 4M, builds left", EXISTENCE, false, 1000000, 4000000, 1000000, 1,
+        .build_left = true),
+      W("inner, 100k keys, 10 x 10", INNER, false, 1000000, 1000000, 100000, 1000003, .build_range = 100000),
+      W("inner, one key, 1M x 1M, begun", INNER, false, 1000000, 1000000, 1, 1, .build_range = 1,
+        .most_out = 50000000),
+      W("semi, one key, 1M x 1M, left", LEFT_SEMI, false, 1000000, 1000000, 1, 1, .build_left = true,
+        .build_range = 1),
   };
   hly_ctx ctx = {.batch_rows = BATCH};
   ctx.pool = hly_pool_create(NULL);
   for (uint32_t i = 0; i < sizeof workloads / sizeof *workloads; i++) {
     const workload *w = &workloads[i];
     uint64_t n_out, none;
-    double build = (double)run_once(&ctx, w, 0, &none) - source_ns(&ctx, w, w->n_build, 0);
-    double all = (double)run_once(&ctx, w, w->n_probe, &n_out) - source_ns(&ctx, w, w->n_build, 0) -
+    int64_t peak;
+    double build =
+        (double)run_once(&ctx, w, 0, &none, &peak) - source_ns(&ctx, w, w->n_build, w->build_range);
+    double all = (double)run_once(&ctx, w, w->n_probe, &n_out, &peak) -
+                 source_ns(&ctx, w, w->n_build, w->build_range) -
                  source_ns(&ctx, w, w->n_probe, w->probe_range);
-    printf("%-34s build %6.1f ns/row  probe %6.2f ns/row  %9llu rows out\n", w->name,
-           build / (double)w->n_build, (all - build) / (double)w->n_probe, (unsigned long long)n_out);
+    printf("%-34s build %6.1f ns/row  probe %6.2f ns/row  %9llu rows out  %7.2f ns each  %4lld MB\n", w->name,
+           build / (double)w->n_build, (all - build) / (double)w->n_probe, (unsigned long long)n_out,
+           n_out ? (all - build) / (double)n_out : 0.0, (long long)(peak >> 20));
   }
   hly_pool_destroy(ctx.pool);
   // The build side has room for a quarter of its rows: partitions on disk.
@@ -232,7 +265,8 @@ int main(void) {
   ctx.pool = hly_pool_create_limited(16 << 20);
   uint64_t n_out;
   const workload *w = &workloads[4];
-  double ns = (double)run_once(&ctx, w, w->n_probe, &n_out) - source_ns(&ctx, w, w->n_build, 0) -
+  int64_t peak;
+  double ns = (double)run_once(&ctx, w, w->n_probe, &n_out, &peak) - source_ns(&ctx, w, w->n_build, 0) -
               source_ns(&ctx, w, w->n_probe, w->probe_range);
   printf("%-34s all %6.1f ns/row of both sides\n", "inner, sparse 1M, 16 MB",
          ns / (double)(w->n_build + w->n_probe));
