@@ -28,6 +28,8 @@ const hly_type *hly_exprs_type(const hly_exprs *p, uint32_t i);
 uint32_t hly_exprs_refs(const hly_exprs *p, uint32_t i, const uint32_t **ordinals);
 // Whether evaluation of it can raise on some row (may decline rows or is dispatched).
 bool hly_exprs_can_raise(const hly_exprs *p);
+// Whether all its values depend on nothing but the row.
+bool hly_exprs_deterministic(const hly_exprs *p);
 // The input ordinal when expression i is a plain column, else -1.
 int32_t hly_exprs_as_column(const hly_exprs *p, uint32_t i);
 

@@ -618,6 +618,12 @@ bool hly_exprs_can_raise(const hly_exprs *p) {
   return p->can_raise;
 }
 
+bool hly_exprs_deterministic(const hly_exprs *p) {
+  for (uint32_t i = 0; i < p->n_roots; i++)
+    if (!p->nodes[p->roots[i]]->deterministic) return false;
+  return true;
+}
+
 int32_t hly_exprs_as_column(const hly_exprs *p, uint32_t i) {
   const node *n = p->nodes[p->roots[i]];
   return n->kind == NODE_COLUMN ? n->ordinal : -1;

@@ -1,7 +1,8 @@
 // Filter: narrows the selection of its input's batches; columns are passed on as they are. Above a Parquet
 // scan that takes it, the condition is evaluated there.
+#include "operators/filter.h"
+
 #include "expr/expr.h"
-#include "operators/operator.h"
 #include "operators/parquet_scan.h"
 #include "operators/selection.h"
 
@@ -87,10 +88,15 @@ hly_status hly_filter_bind(hly_binder *b, const Halley__Plan *plan, hly_op **out
   HLY_TRY(hly_exprs_bind(b, op->plan_id, &condition, 1, &op->inputs[0]->output, &f->condition));
   if (hly_exprs_type(f->condition, 0)->kind != HLY_BOOLEAN)
     return hly_error_setf(&b->ctx->error, HLY_E_PLAN_INVALID, "the condition of Filter is not boolean");
+  hly_op_note(op, f->condition);
   if (hly_parquet_scan_takes_filter(op->inputs[0])) {
     hly_parquet_scan_set_filter(op->inputs[0], f->condition);
     f->handed_down = true;
   }
   *out = op;
   return HLY_OK;
+}
+
+bool hly_filter_is_handed_down(const hly_op *op) {
+  return ((const filter *)op)->handed_down;
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "operators/runtime_filter.h"
 
 static bool keeps_null_build(const hly_hash_join *h) {
   return hly_hash_join_has_tail(h) && h->joiner.form != HLY_JOIN_SEMI;
@@ -144,19 +145,31 @@ static hly_status consume_build(hly_hash_join *h) {
   return HLY_OK;
 }
 
+// Tells the operators below the probe side, which have not given a row yet, what keys there are. Not when the
+// build side is on disk: then they let everything pass.
+static hly_status build_filters(hly_hash_join *h) {
+  for (hly_key_filter *f = h->key_filters; f; f = f->next)
+    HLY_TRY(hly_key_filter_build(f, h->op.ctx, &h->joiner.kept, &h->store, h->reservation));
+  return HLY_OK;
+}
+
 // The build side ready to be probed, or on disk.
 static hly_status build(hly_hash_join *h) {
   bool none = true;
   if (h->shared_key) {
-    // A task without rows to look up needs no table. One that can be shared has keys that raise nothing.
-    HLY_TRY(pull_rows(h, *h->probe_input, &h->first));
-    if (!h->first) {
-      h->phase = HLY_JOIN_DONE;
-      return HLY_OK;
+    // A task without rows to look up needs no table. One that can be shared has keys that raise nothing. But
+    // where rows are filtered by the keys the first batch comes after them.
+    if (!h->key_filters) {
+      HLY_TRY(pull_rows(h, *h->probe_input, &h->first));
+      if (!h->first) {
+        h->phase = HLY_JOIN_DONE;
+        return HLY_OK;
+      }
     }
     HLY_TRY(hly_hash_join_take_shared(h, consume_build, &none));
   }
-  return none ? consume_build(h) : HLY_OK;
+  if (none) HLY_TRY(consume_build(h));
+  return h->phase == HLY_JOIN_PROBE ? build_filters(h) : HLY_OK;
 }
 
 // Pulls the next probe batch; NULL: it has ended, and is not asked again.
@@ -373,6 +386,7 @@ void hly_hash_join_close(hly_op *op) {
   hly_hash_join_spill_close(h);
   hly_hash_join_leave_shared(h);
   hly_join_table_deinit(&h->table);
+  for (hly_key_filter *f = h->key_filters; f; f = f->next) hly_key_filter_clear(f);
   if (h->reservation) {
     int64_t peak = hly_reservation_peak(h->reservation);
     if (peak > op->metrics[HALLEY__METRIC__PEAK_MEMORY]) op->metrics[HALLEY__METRIC__PEAK_MEMORY] = peak;
@@ -421,6 +435,7 @@ static hly_status bind_keys(hly_binder *b, hly_hash_join *h, const Halley__HashJ
       return hly_error_setf(&b->ctx->error, HLY_E_PLAN_INVALID, "HashJoin compares %s with %s",
                             hly_type_print(l, left, sizeof left), hly_type_print(r, right, sizeof right));
   }
+  for (uint32_t i = 0; i < 2; i++) hly_op_note(&h->op, exprs[i]);
   h->build_keys = exprs[msg->build_left ? 0 : 1];
   h->probe_keys = exprs[msg->build_left ? 1 : 0];
   h->keys = HLY_ARENA_NEW_N(b->arena, hly_vector *, n);
@@ -452,5 +467,6 @@ hly_status hly_hash_join_bind(hly_binder *b, const Halley__Plan *plan, hly_op **
   if (msg->broadcast)
     HLY_TRY(hly_hash_join_bind_shared(b, h, plan, msg->build_left ? msg->left_keys : msg->right_keys));
   *out = &h->op;
-  return HLY_OK;
+  if (!msg->runtime_filter || h->null_aware || hly_hash_join_keeps_unmatched(h)) return HLY_OK;
+  return hly_runtime_filters_place(b, plan, h, msg->filter_past_errors);
 }

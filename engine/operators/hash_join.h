@@ -6,6 +6,7 @@
 #include "operators/broadcast_table.h"
 #include "operators/join_table.h"
 #include "operators/joiner.h"
+#include "operators/key_filter.h"
 #include "rows/row_partitions.h"
 
 enum { HLY_JOIN_LEAST_BYTES = 256 << 10 }; // of rows in memory that are never refused
@@ -39,7 +40,8 @@ typedef struct hly_hash_join {
   // table from others of the value. NULL: each task builds its own.
   const uint8_t *shared_key;
   size_t n_shared_key;
-  hly_vector **keys; // of the batch at hand
+  hly_vector **keys;           // of the batch at hand
+  hly_key_filter *key_filters; // run-time filters below need them; NULL: none
   // a run
   hly_reservation *reservation;
   hly_row_store store, probe_store;

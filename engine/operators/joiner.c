@@ -78,6 +78,7 @@ hly_status hly_joiner_bind(hly_binder *b, hly_joiner *j, hly_op *op, Halley__Joi
   HLY_TRY(set_form(b, j, type));
   HLY_TRY(check_output(b, j, &both));
   HLY_TRY(bind_condition(b, j, condition, &both));
+  hly_op_note(op, j->condition);
   uint8_t *wanted = NULL; // what is not given is kept only for the condition
   if (j->form != HLY_JOIN_PAIRS && !j->gives_kept) {
     wanted = hly_arena_alloc(b->arena, kept->n_fields + 1);

@@ -368,6 +368,7 @@ static hly_status bind_keys(hly_binder *b, hly_merge_join *m, const Halley__Merg
       return hly_bind_refuse(b, "joining by %s has no native form", hly_type_print(type, text, sizeof text));
     m->orders[k] = (hly_row_order){.field = k, .nulls_first = true};
   }
+  for (uint32_t i = 0; i < 2; i++) hly_op_note(&m->op, exprs[i]);
   m->kept_keys = exprs[kept_left ? 0 : 1];
   m->stream_keys = exprs[kept_left ? 1 : 0];
   return HLY_OK;

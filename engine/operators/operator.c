@@ -55,6 +55,12 @@ hly_status hly_op_create(hly_binder *b, const Halley__Plan *plan, const hly_op_c
   return HLY_OK;
 }
 
+void hly_op_note(hly_op *op, const hly_exprs *exprs) {
+  if (!exprs) return;
+  op->can_raise |= hly_exprs_can_raise(exprs);
+  op->nondeterministic |= !hly_exprs_deterministic(exprs);
+}
+
 hly_status hly_op_open(hly_op *op, const Halley__TaskInput *task) {
   HLY_TRY(hly_ctx_check(op->ctx));
   int64_t start = hly_now_ns();

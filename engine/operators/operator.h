@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 
+#include "expr/expr.h"
 #include "memory/pool.h"
 #include "plan/binder.h"
 #include "vector/batch.h"
@@ -34,6 +35,8 @@ struct hly_op {
   uint32_t n_inputs;
   int64_t metrics[HALLEY__METRIC__N_METRICS];
   hly_op *next_in_plan; // all operators of a plan, for metrics
+  // Of the expressions it evaluates (hly_op_note); what the operators that rows may be dropped below say.
+  bool can_raise, nondeterministic;
 };
 
 // Binds a plan message and its inputs. The operator (embedding hly_op first) is in the binder's arena.
@@ -46,6 +49,9 @@ HLY_MUST_CHECK hly_status hly_op_bind(hly_binder *b, const Halley__Plan *plan, h
 // For bind functions: allocates an operator of `size` bytes, binds output schema and inputs.
 HLY_MUST_CHECK hly_status hly_op_create(hly_binder *b, const Halley__Plan *plan, const hly_op_class *cls,
                                         size_t size, uint32_t n_inputs, hly_op **out);
+
+// For bind functions: remembers what evaluating the program (NULL: none) on fewer rows could change.
+void hly_op_note(hly_op *op, const hly_exprs *exprs);
 
 // open/next/close with what every operator needs: cancellation check, OUTPUT_ROWS, OUTPUT_BATCHES, ELAPSED_NS
 // metrics (ELAPSED_NS includes the operator's inputs).

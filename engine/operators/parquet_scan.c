@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "operators/runtime_filter.h"
 #include "parquet/reader.h"
 
 typedef struct scan {
@@ -13,7 +14,9 @@ typedef struct scan {
   hly_pq_prune *prune;
   bool ignore_corrupt, ignore_missing, row_filter;
   hly_exprs *filter;
-  bool *early; // one a file column: decoded before the filter runs
+  hly_runtime_filter *runtime;        // rows, in the order they are tested
+  hly_runtime_filter *runtime_groups; // row groups
+  bool has_runtime;
   // Of a run.
   const Halley__ScanSplits *splits;
   size_t next_split;
@@ -21,6 +24,8 @@ typedef struct scan {
   hly_batch *full, *dense, *kept; // rows as read, survivors of one of them, survivors of several
   uint32_t *sel;
   uint32_t n_kept;    // rows in `kept`
+  uint8_t *read_at;   // one a file column: when it is decoded
+  bool replan;        // a run-time filter was given up
   bool raised;        // the filter raised behind the rows already returned
   bool filter_failed; // the status came from the filter, not from the file
   // Of a file.
@@ -28,7 +33,13 @@ typedef struct scan {
   hly_literal *constants;
   hly_pq_reader *reader;
   uint32_t group_rows; // most rows in a batch of this row group
+  bool *may_fail;      // one a file column: reading it may raise, so it is read whatever the filters say
+  bool any_may_fail;
 } scan;
+
+// When a column is decoded: for the filter, which without late decoding means always; for run-time filters,
+// unless the filter dropped all rows; for survivors only.
+enum { FIRST, FOR_RUNTIME, LATE };
 
 enum { SPARSE = 8 }; // fewer survivors than one row in SPARSE are collected before they are returned
 
@@ -41,6 +52,7 @@ static void close_file(scan *s) {
   m[HALLEY__METRIC__BYTES_SCANNED] += r->file->bytes_read;
   m[HALLEY__METRIC__ROW_GROUPS_READ] += r->row_groups_read;
   m[HALLEY__METRIC__ROW_GROUPS_PRUNED] += r->row_groups_pruned;
+  m[HALLEY__METRIC__ROW_GROUPS_PRUNED_DYNAMIC_FILTER] += r->row_groups_ruled_out;
   m[HALLEY__METRIC__PAGES_PRUNED] += hly_pq_reader_pages_skipped(r);
   m[HALLEY__METRIC__DECODE_NS] += hly_pq_reader_decode_ns(r);
   hly_pq_reader_close(r);
@@ -69,13 +81,64 @@ static hly_status read_constants(scan *s, const Halley__FileSplit *split) {
   return HLY_OK;
 }
 
+// ---- when columns are decoded
+
+static void read_refs_at(scan *s, const hly_exprs *exprs, uint8_t when) {
+  const uint32_t *ordinals;
+  uint32_t n = hly_exprs_refs(exprs, UINT32_MAX, &ordinals);
+  for (uint32_t i = 0; i < n; i++)
+    if (ordinals[i] < s->request.n_fields && s->read_at[ordinals[i]] > when) s->read_at[ordinals[i]] = when;
+}
+
+// Anew for each file, and when a run-time filter is given up.
+static void plan_columns(scan *s) {
+  bool late = s->row_filter && (s->filter || s->runtime);
+  memset(s->read_at, late ? LATE : FIRST, s->request.n_fields);
+  if (!late) return;
+  bool any = s->filter != NULL;
+  if (s->filter) read_refs_at(s, s->filter, FIRST);
+  for (hly_runtime_filter *f = s->runtime; f; f = f->next)
+    if (hly_runtime_filter_active(f)) {
+      read_refs_at(s, f->exprs, FOR_RUNTIME);
+      any = true;
+    }
+  // Nothing is left to wait for; and what Spark raises on a row that is dropped must be raised.
+  for (uint32_t i = 0; i < s->request.n_fields; i++)
+    if (!any || s->may_fail[i]) s->read_at[i] = FIRST;
+}
+
+static bool rules_out(void *arg, const hly_pq_reader *r, const hly_pq_row_group *rg) {
+  const scan *s = arg;
+  for (const hly_runtime_filter *f = s->runtime_groups; f; f = f->next_groups) {
+    if (!f->filter->ready) continue;
+    if (f->filter->empty) return true;
+    for (uint32_t k = 0; k < f->filter->n_keys; k++) {
+      if (f->columns[k] < 0 || (uint32_t)f->columns[k] >= s->request.n_fields) continue;
+      uint32_t i = (uint32_t)f->columns[k];
+      hly_pq_bounds b;
+      hly_pq_bounds_read(&r->sources[i], s->request.fields[i].type, r->metadata, rg, &b);
+      if (hly_key_filter_rules_out(f->filter, k, &b)) return true;
+    }
+  }
+  return false;
+}
+
 static hly_status open_reader(scan *s, const Halley__FileSplit *split) {
   hly_file *file;
   HLY_TRY(hly_file_open(s->op.ctx, split->path, split->local, split->file_size, &file));
   tell_host(s, file->uri, split->start, split->length);
   HLY_TRY(hly_pq_reader_open(s->op.ctx, file, &s->request, split->start, split->length, &s->reader));
-  if (s->filter && s->row_filter)
-    for (uint32_t i = 0; i < s->request.n_fields; i++) s->reader->late[i] = !s->early[i];
+  if (s->filter || s->has_runtime) {
+    s->any_may_fail = false;
+    for (uint32_t i = 0; i < s->request.n_fields; i++)
+      s->any_may_fail |= s->may_fail[i] = hly_pq_reader_may_fail(s->reader, i);
+    plan_columns(s);
+    for (uint32_t i = 0; i < s->request.n_fields; i++) s->reader->late[i] = s->read_at[i];
+    if (s->runtime_groups && !s->any_may_fail) {
+      s->reader->rule_out = rules_out;
+      s->reader->rule_out_arg = s;
+    }
+  }
   s->op.metrics[HALLEY__METRIC__FILES_READ]++;
   return HLY_OK;
 }
@@ -119,9 +182,9 @@ static hly_status fill_constants(scan *s, hly_batch *b, uint32_t n) {
   return HLY_OK;
 }
 
-static hly_status read_columns(scan *s, bool early, uint32_t n) {
+static hly_status read_columns(scan *s, uint8_t when, uint32_t n) {
   for (uint32_t i = 0; i < s->request.n_fields; i++) {
-    if (s->early[i] != early) continue;
+    if (s->read_at[i] != when) continue;
     HLY_TRY(hly_batch_writable(s->op.ctx, s->full, i));
     HLY_TRY(hly_pq_reader_read(s->reader, i, n, s->full->columns[i]));
   }
@@ -131,11 +194,12 @@ static hly_status read_columns(scan *s, bool early, uint32_t n) {
 // The survivors `sel` of the n rows in `full` to `dense`, constants excepted.
 static hly_status select_columns(scan *s, uint32_t n, uint32_t n_sel, bool early_too) {
   for (uint32_t i = 0; i < s->request.n_fields; i++) {
-    if (s->early[i] && !early_too) continue;
+    bool early = s->read_at[i] != LATE;
+    if (early && !early_too) continue;
     HLY_TRY(hly_batch_writable(s->op.ctx, s->dense, i));
     hly_vector *out = s->dense->columns[i];
-    HLY_TRY(s->early[i] ? hly_vector_slice(s->op.ctx, out, s->full->columns[i], s->sel, n_sel)
-                        : hly_pq_reader_select(s->reader, i, n, s->sel, n_sel, out));
+    HLY_TRY(early ? hly_vector_slice(s->op.ctx, out, s->full->columns[i], s->sel, n_sel)
+                  : hly_pq_reader_select(s->reader, i, n, s->sel, n_sel, out));
   }
   return HLY_OK;
 }
@@ -162,8 +226,9 @@ static hly_status keep(scan *s, uint32_t n, uint32_t n_sel) {
       HLY_TRY(hly_batch_writable(ctx, s->kept, i));
       HLY_TRY(hly_vector_reset(ctx, s->kept->columns[i], 0));
     }
-    HLY_TRY(s->early[i] ? hly_vector_append(ctx, s->kept->columns[i], s->full->columns[i], s->sel, n_sel)
-                        : hly_vector_append(ctx, s->kept->columns[i], s->dense->columns[i], NULL, n_sel));
+    HLY_TRY(s->read_at[i] != LATE
+                ? hly_vector_append(ctx, s->kept->columns[i], s->full->columns[i], s->sel, n_sel)
+                : hly_vector_append(ctx, s->kept->columns[i], s->dense->columns[i], NULL, n_sel));
   }
   s->n_kept += n_sel;
   return HLY_OK;
@@ -180,22 +245,71 @@ static hly_status emit(scan *s, uint32_t n, uint32_t n_sel, bool early_too, hly_
   return return_batch(s, s->dense, n_sel, out);
 }
 
+// Skips, of the columns not decoded yet, those that would have been next at `from` or later.
+static void skip_columns(scan *s, uint8_t from, uint32_t n) {
+  for (uint32_t i = 0; i < s->request.n_fields; i++)
+    if (s->read_at[i] >= from) hly_pq_reader_skip(s->reader, i, n);
+}
+
+// Of two filters next to each other the one that drops more goes first, from the next batch on.
+static void order_runtime(scan *s) {
+  hly_runtime_filter **at = &s->runtime;
+  while (*at && (*at)->next) {
+    hly_runtime_filter *a = *at, *b = a->next;
+    if (b->n_in > 0 && a->n_in > 0 &&
+        (double)b->n_out * (double)a->n_in < (double)a->n_out * (double)b->n_in) {
+      a->next = b->next;
+      b->next = a;
+      *at = b;
+    }
+    at = &(*at)->next;
+  }
+}
+
+// Drops more of the *n_sel rows that the filter left.
+static hly_status filter_by_keys(scan *s, uint32_t n, uint32_t *n_sel) {
+  bool any = false, gone = false;
+  for (hly_runtime_filter *f = s->runtime; f && *n_sel > 0; f = f->next) {
+    if (!hly_runtime_filter_active(f)) continue;
+    hly_batch view = *s->full;
+    view.sel = *n_sel < n ? s->sel : NULL;
+    view.n_sel = *n_sel;
+    HLY_TRY(hly_runtime_filter_apply(f, s->op.ctx, &view, s->sel, n_sel));
+    any = true;
+    gone |= f->bypassed;
+  }
+  if (any) order_runtime(s);
+  s->replan = gone;
+  if (*n_sel == n) // none was dropped, or looked at
+    for (uint32_t i = 0; i < n; i++) s->sel[i] = i;
+  return HLY_OK;
+}
+
 static hly_status filter_rows(scan *s, uint32_t n, hly_batch **out) {
   int64_t *m = s->op.metrics;
-  uint32_t n_sel = 0;
+  uint32_t n_sel = n;
   HLY_TRY(fill_constants(s, s->full, n));
   hly_batch_set_rows(s->full, n);
-  hly_status st = hly_exprs_filter(s->filter, s->op.ctx, s->full, s->sel, &n_sel, &s->raised);
-  s->filter_failed = st != HLY_OK;
-  HLY_TRY(st);
+  if (s->filter) {
+    hly_status st = hly_exprs_filter(s->filter, s->op.ctx, s->full, s->sel, &n_sel, &s->raised);
+    s->filter_failed = st != HLY_OK;
+    HLY_TRY(st);
+  }
   if (n_sel == 0) {
-    for (uint32_t i = 0; i < s->request.n_fields; i++)
-      if (!s->early[i]) hly_pq_reader_skip(s->reader, i, n);
-  } else if (n_sel == n && s->n_kept == 0) {
-    HLY_TRY(read_columns(s, false, n));
-    HLY_TRY(return_batch(s, s->full, n, out));
+    skip_columns(s, FOR_RUNTIME, n);
   } else {
-    HLY_TRY(emit(s, n, n_sel, true, out));
+    if (s->runtime) {
+      HLY_TRY(read_columns(s, FOR_RUNTIME, n));
+      HLY_TRY(filter_by_keys(s, n, &n_sel));
+    }
+    if (n_sel == 0) {
+      skip_columns(s, LATE, n);
+    } else if (n_sel == n && s->n_kept == 0) {
+      HLY_TRY(read_columns(s, LATE, n));
+      HLY_TRY(return_batch(s, s->full, n, out));
+    } else {
+      HLY_TRY(emit(s, n, n_sel, true, out));
+    }
   }
   if (s->row_filter) m[HALLEY__METRIC__ROWS_PRUNED] += n - n_sel;
   // What the scan counts as its output is what it read; the caller adds what is returned.
@@ -218,9 +332,13 @@ static hly_status step(scan *s, hly_batch **out, bool *over) {
   uint32_t n =
       s->group_rows < s->op.ctx->batch_rows - s->n_kept ? s->group_rows : s->op.ctx->batch_rows - s->n_kept;
   if (n > r->rows_left) n = (uint32_t)r->rows_left;
-  HLY_TRY(read_columns(s, true, n));
+  if (s->replan) { // what is kept has all columns
+    plan_columns(s);
+    s->replan = false;
+  }
+  HLY_TRY(read_columns(s, FIRST, n));
   r->rows_left -= n;
-  if (s->filter) return filter_rows(s, n, out);
+  if (s->filter || s->runtime) return filter_rows(s, n, out);
   return return_batch(s, s->full, n, out);
 }
 
@@ -268,7 +386,8 @@ static hly_status next_scan(hly_op *op, hly_batch **out) {
   hly_status st = next_batch(s, out);
   op->metrics[HALLEY__METRIC__SCAN_NS] += hly_now_ns() - start;
   // Rows before the filter were counted when they were read.
-  if (st == HLY_OK && *out && s->filter) op->metrics[HALLEY__METRIC__OUTPUT_ROWS] -= (*out)->n_sel;
+  if (st == HLY_OK && *out && (s->filter || s->runtime))
+    op->metrics[HALLEY__METRIC__OUTPUT_ROWS] -= (*out)->n_sel;
   return st;
 }
 
@@ -278,7 +397,7 @@ static hly_status open_scan(hly_op *op, const Halley__TaskInput *task) {
   s->splits = hly_task_splits(task, op->plan_id);
   s->next_split = 0;
   s->n_kept = 0;
-  s->raised = s->filter_failed = false;
+  s->raised = s->filter_failed = s->replan = false;
   s->arena = hly_arena_create();
   HLY_CHECK_MEM(ctx, s->arena, 0);
   s->file_arena = hly_arena_create();
@@ -286,26 +405,23 @@ static hly_status open_scan(hly_op *op, const Halley__TaskInput *task) {
   HLY_TRY(hly_batch_create(ctx, s->arena, &op->output, &s->full));
   s->sel = HLY_ARENA_NEW_N(s->arena, uint32_t, ctx->batch_rows + 64);
   HLY_CHECK_MEM(ctx, s->sel, ctx->batch_rows * sizeof *s->sel);
-  s->early = HLY_ARENA_NEW_N(s->arena, bool, s->request.n_fields + 1);
-  HLY_CHECK_MEM(ctx, s->early, s->request.n_fields);
-  memset(s->early, true, s->request.n_fields);
-  if (!s->filter) return HLY_OK;
+  s->read_at = HLY_ARENA_NEW_N(s->arena, uint8_t, s->request.n_fields + 1);
+  s->may_fail = HLY_ARENA_NEW_N(s->arena, bool, s->request.n_fields + 1);
+  if (!s->read_at || !s->may_fail) return hly_ctx_nomem(ctx, s->request.n_fields * 2);
+  memset(s->read_at, FIRST, s->request.n_fields);
+  if (!s->filter && !s->runtime) return HLY_OK;
   HLY_TRY(hly_batch_create(ctx, s->arena, &op->output, &s->dense));
   HLY_TRY(hly_batch_create(ctx, s->arena, &op->output, &s->kept));
-  if (s->row_filter) {
-    const uint32_t *ordinals;
-    uint32_t n = hly_exprs_refs(s->filter, UINT32_MAX, &ordinals);
-    memset(s->early, false, s->request.n_fields);
-    for (uint32_t i = 0; i < n; i++)
-      if (ordinals[i] < s->request.n_fields) s->early[ordinals[i]] = true;
-  }
-  return hly_exprs_open(s->filter, ctx, task->partition, op->metrics);
+  for (hly_runtime_filter *f = s->runtime; f; f = f->next)
+    HLY_TRY(hly_runtime_filter_open(f, ctx, task->partition));
+  return s->filter ? hly_exprs_open(s->filter, ctx, task->partition, op->metrics) : HLY_OK;
 }
 
 static void close_scan(hly_op *op) {
   scan *s = (scan *)op;
   close_file(s);
   if (s->filter) hly_exprs_close(s->filter);
+  for (hly_runtime_filter *f = s->runtime; f; f = f->next) hly_runtime_filter_close(f);
   hly_arena_destroy(s->arena);
   hly_arena_destroy(s->file_arena);
   s->arena = s->file_arena = NULL;
@@ -380,4 +496,42 @@ bool hly_parquet_scan_takes_filter(const hly_op *op) {
 
 void hly_parquet_scan_set_filter(hly_op *op, hly_exprs *filter) {
   ((scan *)op)->filter = filter;
+}
+
+bool hly_parquet_scan_takes_runtime_filter(const hly_op *op) {
+  // Where the rest of a bad file is passed over, how far it was read decides which rows there are.
+  return op->cls == &PARQUET_SCAN && !((const scan *)op)->ignore_corrupt;
+}
+
+// Whether some column is neither a key of `f` nor read by the filter: its values may be saved.
+static bool saves_columns(const scan *s, const hly_runtime_filter *f) {
+  for (uint32_t i = 0; i < s->request.n_fields; i++) {
+    const hly_exprs *readers[2] = {f->exprs, s->filter};
+    bool read = false;
+    for (int e = 0; e < 2 && readers[e]; e++) {
+      const uint32_t *ordinals;
+      uint32_t n = hly_exprs_refs(readers[e], UINT32_MAX, &ordinals);
+      for (uint32_t k = 0; k < n; k++) read |= ordinals[k] == i;
+    }
+    if (!read) return true;
+  }
+  return false;
+}
+
+bool hly_parquet_scan_add_runtime_filter(hly_op *op, hly_runtime_filter *f, bool above_work,
+                                         bool past_errors) {
+  scan *s = (scan *)op;
+  s->has_runtime = true;
+  bool shown = s->filter && (!hly_exprs_deterministic(s->filter) ||
+                             (hly_exprs_can_raise(s->filter) && !past_errors)); // it must see every row
+  if (!shown) {
+    f->next_groups = s->runtime_groups;
+    s->runtime_groups = f;
+  }
+  if (!s->row_filter || (!above_work && !saves_columns(s, f))) return false;
+  f->count_in = HALLEY__METRIC__DYNAMIC_FILTER_INPUT_ROWS;
+  f->count_pruned = HALLEY__METRIC__DYNAMIC_FILTER_ROWS_PRUNED;
+  f->next = s->runtime;
+  s->runtime = f;
+  return true;
 }

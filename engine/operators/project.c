@@ -63,6 +63,7 @@ hly_status hly_project_bind(hly_binder *b, const Halley__Plan *plan, hly_op **ou
                           msg->n_exprs, op->output.n_fields);
   HLY_TRY(hly_exprs_bind(b, op->plan_id, (const Halley__Expr *const *)msg->exprs, (uint32_t)msg->n_exprs,
                          &op->inputs[0]->output, &p->exprs));
+  hly_op_note(op, p->exprs);
   p->columns = HLY_ARENA_NEW_N(b->arena, hly_vector *, msg->n_exprs + 1);
   HLY_CHECK_MEM(b->ctx, p->columns, msg->n_exprs * sizeof(hly_vector *));
   *out = op;

@@ -97,6 +97,7 @@ static hly_status bind_orders(hly_binder *b, sort_op *s, Halley__SortOrder *cons
   if (n == 0) return hly_error_setf(&b->ctx->error, HLY_E_PLAN_INVALID, "%s has no orders", s->op.cls->name);
   hly_exprs *all;
   HLY_TRY(hly_exprs_bind(b, s->op.plan_id, exprs, n, input, &all));
+  hly_op_note(&s->op, all);
   uint32_t n_keys = 0;
   for (uint32_t i = 0; i < n; i++) {
     const hly_type *type = hly_exprs_type(all, i);

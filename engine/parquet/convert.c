@@ -272,3 +272,14 @@ hly_pq_convert_error hly_pq_convert_values(const hly_pq_convert *c, const void *
   if (e != HLY_PQ_CONVERT_OK || c->rebase == HLY_PQ_REBASE_CORRECTED) return e;
   return c->rebase_days ? rebase_dates(c, n, out) : rebase_timestamps(c, n, out);
 }
+
+bool hly_pq_convert_can_fail(const hly_pq_convert *c) {
+  switch (c->kind) {
+  case HLY_PQ_MILLIS_TO_MICROS:
+  case HLY_PQ_MICROS_TO_NANOS:
+  case HLY_PQ_DAYS_TO_MICROS: return true;
+  default:
+    return c->rebase == HLY_PQ_REBASE_EXCEPTION ||
+           (c->rebase == HLY_PQ_REBASE_LEGACY && !c->rebase_days && c->unknown_zone);
+  }
+}

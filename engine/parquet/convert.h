@@ -67,5 +67,7 @@ typedef enum hly_pq_convert_error {
 
 // Converts n values; `in` and `out` do not overlap.
 hly_pq_convert_error hly_pq_convert_values(const hly_pq_convert *c, const void *in, uint32_t n, void *out);
+// Whether some value of an undamaged file has no converted one: that is an error whoever wants the value.
+bool hly_pq_convert_can_fail(const hly_pq_convert *c);
 
 #endif

@@ -135,6 +135,10 @@ hly_status hly_pq_reader_next_group(hly_pq_reader *r, const hly_pq_prune *prune,
       r->row_groups_pruned++;
       continue;
     }
+    if (r->rule_out && r->rule_out(r->rule_out_arg, r, rg)) {
+      r->row_groups_ruled_out++;
+      continue;
+    }
     for (uint32_t i = 0; i < r->request->n_fields; i++) {
       const hly_pq_source *s = &r->sources[i];
       if (s->element && !s->legal) return type_mismatch(r, i);
@@ -151,6 +155,17 @@ hly_status hly_pq_reader_next_group(hly_pq_reader *r, const hly_pq_prune *prune,
     return HLY_OK;
   }
   return HLY_OK;
+}
+
+bool hly_pq_reader_may_fail(const hly_pq_reader *r, uint32_t i) {
+  const hly_pq_metadata *m = r->metadata;
+  for (uint32_t g = 0; g < m->n_row_groups; g++) {
+    const hly_pq_row_group *rg = &m->row_groups[g];
+    if (rg->n_rows > 0 && hly_pq_row_group_in_split(rg, m->n_leaves, r->start, r->length) &&
+        hly_pq_may_fail(&r->sources[i], r->request->fields[i].type, m, rg))
+      return true;
+  }
+  return false;
 }
 
 // ---- reading the bytes of chunks

@@ -7,6 +7,10 @@
 #include "parquet/schema.h"
 #include "parquet/statistics.h"
 
+struct hly_pq_reader;
+// Whether no row of the row group is wanted, for a reason besides its own filters.
+typedef bool (*hly_pq_rule_out_fn)(void *arg, const struct hly_pq_reader *r, const hly_pq_row_group *rg);
+
 typedef struct hly_pq_reader {
   hly_ctx *ctx;
   hly_file *file;
@@ -15,7 +19,7 @@ typedef struct hly_pq_reader {
   const hly_pq_request *request;
   hly_pq_source *sources; // one a field
   hly_pq_column *columns; // one a field; unused where the file has no such column
-  uint8_t *late;          // one a field: 1 to read its bytes only when it is first used
+  uint8_t *late;          // one a field: the bytes of fields of one number are read when one of them is used
   bool *started;          // one a field: the row group's chunk is open
   int64_t *unread;        // one a field: rows to skip once the chunk is open
   hly_pq_codec_state codecs;
@@ -25,7 +29,9 @@ typedef struct hly_pq_reader {
   const hly_pq_row_group *row_group;
   int64_t rows_left; // of the row group; the caller counts
   int64_t *position; // one a field: rows passed in the row group
-  int64_t row_groups_read, row_groups_pruned;
+  int64_t row_groups_read, row_groups_pruned, row_groups_ruled_out; // by prune, by rule_out
+  hly_pq_rule_out_fn rule_out; // NULL: none; set by the caller, asked after `prune`
+  void *rule_out_arg;
   int64_t recorded; // working bytes told to the pool
 } hly_pq_reader;
 
@@ -44,6 +50,8 @@ HLY_MUST_CHECK hly_status hly_pq_reader_read(hly_pq_reader *r, uint32_t i, uint3
 // Of the next n rows of field i those at sel[0..n_sel), densely.
 HLY_MUST_CHECK hly_status hly_pq_reader_select(hly_pq_reader *r, uint32_t i, uint32_t n, const uint32_t *sel,
                                                uint32_t n_sel, hly_vector *out);
+// Whether reading field i can raise an error on a row of the split (hly_pq_may_fail).
+bool hly_pq_reader_may_fail(const hly_pq_reader *r, uint32_t i);
 void hly_pq_reader_skip(hly_pq_reader *r, uint32_t i, uint32_t n);
 // Time spent decoding, and pages that were passed without decompressing them, so far.
 int64_t hly_pq_reader_decode_ns(const hly_pq_reader *r);

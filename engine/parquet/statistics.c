@@ -19,12 +19,8 @@ typedef enum node_kind {
   STARTS
 } node_kind;
 
-// A value in the order that predicates use.
-typedef struct value {
-  hly_i128 i; // integers, decimals, dates, booleans
-  double f;
-  hly_str s;
-} value;
+typedef hly_pq_value value;
+typedef hly_pq_bounds bounds;
 
 typedef enum order { ORDER_INT, ORDER_FLOAT, ORDER_BYTES } order;
 
@@ -60,7 +56,7 @@ static bool order_of(const hly_type *t, order *out) {
   }
 }
 
-static value load_value(hly_phys phys, const void *p) {
+value hly_pq_value_load(hly_phys phys, const void *p) {
   value v = {0};
   switch (phys) {
   case HLY_PHYS_BOOL: v.i = *(const uint8_t *)p; break;
@@ -103,7 +99,7 @@ static bool read_literal(binding *b, const Halley__Expr *e, const hly_type *type
   if (st == HLY_NOMEM) b->nomem = true;
   if (st != HLY_OK || !hly_type_equal(lit.type, type)) return false;
   *is_null = lit.is_null;
-  if (!lit.is_null) *out = load_value(type->phys, &lit.value);
+  if (!lit.is_null) *out = hly_pq_value_load(type->phys, &lit.value);
   return true;
 }
 
@@ -244,12 +240,6 @@ hly_status hly_pq_prune_bind(hly_binder *b, Halley__Expr *const *conjuncts, size
 
 // ---- bounds of a chunk
 
-typedef struct bounds {
-  bool has_min, has_max;
-  value min, max;
-  int64_t n_values, null_count; // null_count -1: not known
-} bounds;
-
 static bool stored_bound(const hly_pq_element *e, hly_bytes b, void *out) {
   switch (e->type) {
   case HLY_PQ_BOOLEAN:
@@ -314,14 +304,14 @@ static bool convert_bound(const hly_pq_source *s, hly_phys phys, hly_bytes b, va
                 : e->type == HLY_PQ_INT64      ? HLY_PQ_I64_TO_I128
                                                : HLY_PQ_BYTES_TO_I128;
     if (hly_pq_convert_values(&wide, stored, 1, converted) != HLY_PQ_CONVERT_OK) return false;
-    *out = load_value(HLY_PHYS_I128, converted);
+    *out = hly_pq_value_load(HLY_PHYS_I128, converted);
     if (phys == HLY_PHYS_I128) return true;
     return c.cut_to_int ? int_between(out->i, INT32_MIN, INT32_MAX)
                         : int_between(out->i, INT64_MIN, INT64_MAX);
   }
   c.rebase = HLY_PQ_REBASE_CORRECTED;
   if (hly_pq_convert_values(&c, stored, 1, converted) != HLY_PQ_CONVERT_OK) return false;
-  *out = load_value(phys, converted);
+  *out = hly_pq_value_load(phys, converted);
   return true;
 }
 
@@ -365,6 +355,26 @@ static void read_bounds(const hly_pq_source *s, const hly_type *type, const hly_
     // `may_match`.
     if ((b->has_min && isnan(b->min.f)) || (b->has_max && isnan(b->max.f))) b->has_min = b->has_max = false;
   }
+}
+
+void hly_pq_bounds_read(const hly_pq_source *s, const hly_type *type, const hly_pq_metadata *m,
+                        const hly_pq_row_group *rg, hly_pq_bounds *out) {
+  memset(out, 0, sizeof *out);
+  out->null_count = -1;
+  if (!s->element || !s->legal || s->convert.kind == HLY_PQ_ALWAYS_NULL) return;
+  const hly_pq_chunk *c = &rg->chunks[s->element->leaf];
+  if (c->has_metadata) read_bounds(s, type, m, c, out);
+}
+
+bool hly_pq_may_fail(const hly_pq_source *s, const hly_type *type, const hly_pq_metadata *m,
+                     const hly_pq_row_group *rg) {
+  if (!s->element) return false;
+  if (!s->legal || rg->chunks[s->element->leaf].encrypted) return true;
+  if (!hly_pq_convert_can_fail(&s->convert)) return false;
+  bounds b;
+  hly_pq_bounds_read(s, type, m, rg, &b);
+  if (hly_pq_bounds_all_null(&b)) return false;
+  return !(b.has_min && b.has_max); // both were converted, and so will be what lies between
 }
 
 static int compare(order o, const value *a, const value *b) {
@@ -412,7 +422,7 @@ static bool field_may_match(const node *n, const hly_pq_source *s, const hly_typ
   bounds b;
   read_bounds(s, type, m, c, &b);
   if (n->kind == IS_NULL) return b.null_count != 0;
-  if (b.null_count >= 0 && b.null_count == b.n_values) return false;
+  if (hly_pq_bounds_all_null(&b)) return false;
   if (n->kind == NOT_NULL) return true;
   for (uint32_t i = 0; i < n->n_values; i++)
     if (value_may_match(n, &b, &n->values[i])) return true;

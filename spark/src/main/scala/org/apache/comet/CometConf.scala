@@ -190,17 +190,23 @@ object CometConf {
       "where it turns broadcasts off) times the number of shuffle partitions before any are coalesced, which is Spark's " +
       "own limit for hash joins. A side without statistics is larger than any limit."
   )
-  val JOIN_DYNAMIC_FILTER = ignored(
+  val JOIN_DYNAMIC_FILTER = flag(
     "spark.comet.exec.join.dynamicFilter.enabled",
     Execution,
-    false,
-    "Use the keys of a hash join's build side to filter the other side while it is read."
+    true,
+    "Let a hash join tell, once its build side is complete, which keys it has: rows of the other side that match none " +
+      "are dropped in the Parquet scan (row groups by their statistics, and rows, after the key columns are decoded and " +
+      "before the others are) or below other joins. Any number of keys of any type; inner and semi joins, and outer joins " +
+      "by their side without nulls. Rows are dropped only where no expression that could raise an error or is not " +
+      "deterministic would have seen them, and a filter that drops little is given up. On by default (elsewhere it is off): " +
+      "no answer and no error depends on it. Filters stay within a task."
   )
-  val JOIN_DYNAMIC_FILTER_PUSHDOWN = ignored(
+  val JOIN_DYNAMIC_FILTER_PUSHDOWN = flag(
     "spark.comet.exec.join.dynamicFilter.allowDeterministicFilterPushdown",
     Execution,
     false,
-    "Let such a filter pass other filters on its way to the scan, though these may then see fewer rows."
+    "Let such a filter pass deterministic expressions that may raise an error, too. A division by zero or a failed ANSI " +
+      "cast on a row that matches nothing may then go unnoticed."
   )
   val SKIP_PARTIAL = flag(
     "spark.comet.exec.aggregate.skipPartial.enabled",

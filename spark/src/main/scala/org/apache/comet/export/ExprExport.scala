@@ -21,7 +21,7 @@ import org.apache.comet.{CometConf, ExpressionSwitches, plan}
  * the batch instead.
  */
 object ExprExport {
-  private val CatalystPackage = "org.apache.spark.sql.catalyst.expressions"
+  private val CatalystPackage = "org.apache.spark.sql.catalyst."
 
   /** What marks a constructor argument that cannot travel: no registry row can declare a name like this. */
   val UnknownMark = "?"

@@ -7,6 +7,7 @@ import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.execution.{BinaryExecNode, SparkPlan}
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 
+import org.apache.comet.CometConf
 import org.apache.comet.export.ExportContext
 import org.apache.comet.plan
 import org.apache.comet.plan.Plan
@@ -16,7 +17,9 @@ trait CometJoinExec extends CometOperatorExec with BinaryExecNode {
   def joinType: JoinType
   def condition: Option[Expression]
 
-  override lazy val metrics: Map[String, SQLMetric] = Map(
+  override lazy val metrics: Map[String, SQLMetric] = joinMetrics
+
+  protected def joinMetrics: Map[String, SQLMetric] = Map(
     "numOutputRows" -> SQLMetrics.createMetric(sparkContext, "number of output rows"),
     "peakMemory" -> SQLMetrics.createSizeMetric(sparkContext, "peak memory"),
     "spillSize" -> SQLMetrics.createSizeMetric(sparkContext, "spill size")
@@ -44,6 +47,13 @@ trait CometHashJoinLike extends CometJoinExec {
   def buildSide: BuildSide
   def isNullAwareAntiJoin: Boolean = false
 
+  override lazy val metrics: Map[String, SQLMetric] = joinMetrics ++ Seq(
+    "dynamic_filter_input_rows" -> "rows of scans tested by their keys",
+    "dynamic_filter_rows_pruned" -> "rows of scans without a match dropped",
+    "dynamic_filter_early_input_rows" -> "rows below other operators tested by their keys",
+    "dynamic_filter_early_rows_pruned" -> "rows below other operators without a match dropped"
+  ).map { case (name, text) => name -> SQLMetrics.createMetric(sparkContext, text) }
+
   override def exportNode(ctx: ExportContext): Plan.Builder = {
     val join = plan.HashJoin
       .newBuilder()
@@ -51,6 +61,8 @@ trait CometHashJoinLike extends CometJoinExec {
       .setBuildLeft(buildSide == BuildLeft)
       .setNullAwareAnti(isNullAwareAntiJoin)
       .setBroadcast(this.isInstanceOf[CometBroadcastReaderExec])
+      .setRuntimeFilter(CometConf.JOIN_DYNAMIC_FILTER.get(conf))
+      .setFilterPastErrors(CometConf.JOIN_DYNAMIC_FILTER_PUSHDOWN.get(conf))
     leftKeys.foreach(k => join.addLeftKeys(ctx.expr(k, left.output)))
     rightKeys.foreach(k => join.addRightKeys(ctx.expr(k, right.output)))
     exportCondition(ctx).foreach(c => join.setCondition(c))

@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap
 import org.apache.spark.sql.execution.{FileSourceScanExec, LeafExecNode}
 import org.apache.spark.sql.execution.datasources.{FileFormat, FilePartition, FileScanRDD, PartitionedFile}
 import org.apache.spark.sql.execution.datasources.parquet.ParquetOptions
-import org.apache.spark.sql.execution.metric.SQLMetric
+import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 
 import org.apache.comet.CometConf
 import org.apache.comet.export.{ExportContext, LiteralExport, PruneExport, TypeExport}
@@ -40,7 +40,12 @@ case class CometNativeScanExec(
   override def verboseStringWithOperatorId(): String =
     s"\n$formattedNodeName\n${wrapped.verboseStringWithOperatorId().trim.linesIterator.drop(1).mkString("\n")}\n"
 
-  override lazy val metrics: Map[String, SQLMetric] = wrapped.metrics
+  override lazy val metrics: Map[String, SQLMetric] = wrapped.metrics ++ Seq(
+    "row_groups_read" -> "row groups read",
+    "row_groups_pruned" -> "row groups pruned by statistics",
+    "row_groups_pruned_dynamic_filter" -> "row groups pruned by keys of joins",
+    "rows_pruned" -> "rows pruned before all their columns were decoded"
+  ).map { case (name, text) => name -> SQLMetrics.createMetric(sparkContext, text) }
 
   private def constantMetadata: Seq[AttributeReference] = output.collect {
     case FileSourceConstantMetadataAttribute(a) => a

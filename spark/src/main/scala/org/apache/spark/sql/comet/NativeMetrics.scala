@@ -57,6 +57,11 @@ private[comet] object NativeMetrics {
     Metric.DECODE_NS -> "decode_time",
     Metric.PAGES_PRUNED -> "pages_pruned",
     Metric.SKIPPED_PARTIAL_ROWS -> "skipped_partial_rows",
+    Metric.ROW_GROUPS_PRUNED_DYNAMIC_FILTER -> "row_groups_pruned_dynamic_filter",
+    Metric.DYNAMIC_FILTER_INPUT_ROWS -> "dynamic_filter_input_rows",
+    Metric.DYNAMIC_FILTER_ROWS_PRUNED -> "dynamic_filter_rows_pruned",
+    Metric.DYNAMIC_FILTER_EARLY_INPUT_ROWS -> "dynamic_filter_early_input_rows",
+    Metric.DYNAMIC_FILTER_EARLY_ROWS_PRUNED -> "dynamic_filter_early_rows_pruned",
     Metric.DATA_SIZE -> "dataSize"
   )
 
