@@ -152,7 +152,21 @@ def markdown(report, names):
     for key, values in engines.differences(report["settings"]):
         shown = [value.replace(str(tpch_data.ROOT) + "/", "") for value in values]
         lines.append(f"| `{key}` | " + " | ".join(shown) + " |")
+    if {"comet", "halley"} <= set(names):
+        lines += ["", *bars(report)]
     return "\n".join(lines)
+
+
+def bars(report):
+    """Halley's time as a part of Comet's, as a chart that Markdown readers draw."""
+    parts = {number: median(entry["seconds"]["halley"]) / median(entry["seconds"]["comet"])
+             for number, entry in report["queries"].items()}
+    parts = {number: part for number, part in parts.items() if part == part}
+    return ["```mermaid", "xychart-beta", f'  title "TPC-H at scale {report["scale"]:g}: Halley\'s time, where Comet\'s is 1"',
+            "  x-axis [" + ", ".join(f"q{number}" for number in parts) + "]",
+            f"  y-axis 0 --> {max(1.0, *parts.values()) * 1.1:.1f}",
+            "  bar [" + ", ".join(f"{part:.2f}" for part in parts.values()) + "]",
+            "  line [" + ", ".join("1" for _ in parts) + "]", "```"]
 
 
 def pairs(names):
