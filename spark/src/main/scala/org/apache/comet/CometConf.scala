@@ -648,7 +648,7 @@ object CometConf {
     flag(s"spark.comet.exec.$name.enabled", Operators, default, s"Run $what natively.", works)
 
   val OP_AGGREGATE = operator("aggregate", "aggregates")
-  val OP_BROADCAST_EXCHANGE = operator("broadcastExchange", "broadcasts", works = false)
+  val OP_BROADCAST_EXCHANGE = operator("broadcastExchange", "broadcasts")
   val OP_BROADCAST_HASH_JOIN = operator("broadcastHashJoin", "broadcast hash joins")
   val OP_NESTED_LOOP_JOIN = operator("broadcastNestedLoopJoin", "nested loop joins and cartesian products")
   val OP_COALESCE = operator("coalesce", "COALESCE of partitions (not the function)")

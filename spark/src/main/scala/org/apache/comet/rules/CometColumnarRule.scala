@@ -16,10 +16,13 @@ final case class CometColumnarRule(session: SparkSession) extends ColumnarRule {
     override def apply(plan: SparkPlan): SparkPlan =
       if (!Gate.isOpen(session, conf) || Gate.isStreaming(plan)) plan
       else {
-        Judge.native.judgeRest(plan, conf)
-        val native = unlessTorn(plan, new Replacement(conf)(plan))
-        PlanLog.planned(plan, native, conf)
-        if (CometConf.EXPLAIN_PLAN_ONLY.get(conf)) JoinChoice.withoutSparkHashJoins(plan) else native
+        val ready = PruningBroadcasts(plan, conf)
+        Judge.native.judgeRest(ready, conf)
+        val native = unlessTorn(ready, new Replacement(conf)(ready))
+        PlanLog.planned(ready, native, conf)
+        if (CometConf.EXPLAIN_PLAN_ONLY.get(conf)) JoinChoice.withoutSparkHashJoins(plan)
+        else if (native eq ready) plan
+        else native
       }
   }
 

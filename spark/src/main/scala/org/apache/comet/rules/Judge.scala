@@ -13,7 +13,7 @@ import org.apache.spark.internal.Logging
 import org.apache.spark.sql.comet.{CometNativeExec, CometPlan}
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.adaptive.{AQEShuffleReadExec, AdaptiveSparkPlanExec, QueryStageExec}
-import org.apache.spark.sql.execution.exchange.{ReusedExchangeExec, ShuffleExchangeExec}
+import org.apache.spark.sql.execution.exchange.{BroadcastExchangeExec, ReusedExchangeExec, ShuffleExchangeExec}
 import org.apache.spark.sql.internal.SQLConf
 
 import org.apache.comet.{Native, NativeLibrary, plan}
@@ -124,7 +124,7 @@ object Judge {
   /** Tells each exchange whether what reads it can be native: once it is a stage of its own it cannot see that. */
   private def markConsumers(p: SparkPlan): Unit = p.children.foreach { c =>
     c match {
-      case e: ShuffleExchangeExec =>
+      case e @ (_: ShuffleExchangeExec | _: BroadcastExchangeExec) =>
         val native = p match {
           case _: CometPlan => true
           case _ => Verdict.of(p).exists(_.bound)

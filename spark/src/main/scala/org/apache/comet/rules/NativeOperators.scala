@@ -4,7 +4,7 @@ import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.comet._
 import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.aggregate.{BaseAggregateExec, HashAggregateExec, ObjectHashAggregateExec, SortAggregateExec}
-import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec
+import org.apache.spark.sql.execution.exchange.{BroadcastExchangeExec, ShuffleExchangeExec}
 import org.apache.spark.sql.execution.joins.BaseJoinExec
 import org.apache.spark.sql.internal.SQLConf
 
@@ -115,6 +115,7 @@ object NativeOperators {
       Some(operator(e, CometConf.OP_EMPTY, NativeInput, (_: Seq[SparkPlan]) => CometEmptyRelationExec(e)))
 
     case e: ShuffleExchangeExec => ExchangeOperator.of(e)
+    case e: BroadcastExchangeExec => ExchangeOperator.of(e)
 
     case j: BaseJoinExec => JoinOperators.of(j)
 

@@ -9,7 +9,7 @@ import org.apache.spark.sql.execution.columnar.InMemoryTableScanExec
 import org.apache.spark.sql.execution.datasources.csv.CSVFileFormat
 import org.apache.spark.sql.execution.datasources.json.JsonFileFormat
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
-import org.apache.spark.sql.execution.exchange.{Exchange, ReusedExchangeExec, ShuffleExchangeExec}
+import org.apache.spark.sql.execution.exchange.{BroadcastExchangeExec, Exchange, ReusedExchangeExec, ShuffleExchangeExec}
 import org.apache.spark.sql.execution.joins.{BaseJoinExec, ShuffledHashJoinExec, SortMergeJoinExec}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{DoubleType, FloatType}
@@ -61,6 +61,7 @@ final class Replacement(conf: SQLConf) {
       orderMatters: Boolean
   ): Option[String] = p match {
     case e: ShuffleExchangeExec => exchangeReason(e, inputs.head)
+    case e: BroadcastExchangeExec => broadcastReason(e, inputs.head)
     // It keeps the order of the streamed side in Spark; the native one does so until it spills.
     case j: ShuffledHashJoinExec if orderMatters && j.outputOrdering.nonEmpty =>
       Some("a hash join whose order of rows is made use of")
@@ -83,6 +84,16 @@ final class Replacement(conf: SQLConf) {
     } else if (CometConf.SHUFFLE_REVERT.get(conf) && !Verdict.hasNativeConsumer(e)) {
       Some("neither what it reads nor what reads it is native")
     } else None
+
+  /**
+   * Over a native input it is native whatever reads it: a join and dynamic pruning, or two joins, find each other's
+   * exchange only where both are of one kind. Spark's readers get the relation they expect.
+   */
+  private def broadcastReason(e: BroadcastExchangeExec, input: SparkPlan): Option[String] =
+    if (givesNativeBatches(input)) None
+    else if (!canFeed(input, InputNeed.Any)) Some(s"its input is not native: ${Judge.nameOf(input)}")
+    else if (!Verdict.hasNativeConsumer(e)) Some("neither what it reads nor what reads it is native")
+    else None
 
   /** Whether a Spark node's rows or columns may be turned into a native operator's input. */
   private def canFeed(input: SparkPlan, need: InputNeed): Boolean = need match {
@@ -199,7 +210,9 @@ object Replacement {
   /** At how many places of a stage native batches become rows: below Spark's operators, and at its end. */
   def turnsIntoRows(stage: SparkPlan): Int = {
     def within(p: SparkPlan): Int = {
-      val here = if (givesNativeBatches(p)) 0 else p.children.count(c => givesNativeBatches(c) && !c.supportsRowBased)
+      val here =
+        if (givesNativeBatches(p) || p.isInstanceOf[CometBroadcastExchangeExec]) 0
+        else p.children.count(c => givesNativeBatches(c) && !c.supportsRowBased)
       here + p.children.map(within).sum
     }
     within(stage) + (if (givesNativeBatches(stage) && !stage.isInstanceOf[Exchange]) 1 else 0)

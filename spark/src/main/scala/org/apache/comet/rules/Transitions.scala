@@ -1,6 +1,6 @@
 package org.apache.comet.rules
 
-import org.apache.spark.sql.comet.{CometBroadcastReaderExec, CometNativeColumnarToRowExec, CometPlan, CometSparkToColumnarExec}
+import org.apache.spark.sql.comet.{CometBroadcastExchangeExec, CometBroadcastReaderExec, CometNativeColumnarToRowExec, CometPlan, CometSparkToColumnarExec}
 import org.apache.spark.sql.execution.{ColumnarToRowExec, RowToColumnarExec, SparkPlan}
 
 /** Our transitions between rows and native batches in the places where Spark put its own. */
@@ -12,6 +12,9 @@ object Transitions {
     case RowToColumnarExec(c: CometNativeColumnarToRowExec) => c.child
 
     case ColumnarToRowExec(child) if givesNativeBatches(child) => over(CometNativeColumnarToRowExec(child), child)
+
+    // It takes batches and gives neither rows nor columns.
+    case e @ CometBroadcastExchangeExec(_, _, c: CometNativeColumnarToRowExec) => e.withNewChildren(Seq(c.child))
 
     // A broadcast is read as it is.
     case p: CometBroadcastReaderExec =>

@@ -4,15 +4,15 @@ import java.nio.file.{Files, Paths}
 
 import scala.reflect.ClassTag
 
-import org.apache.spark.{Dependency, NarrowDependency, Partition, SparkContext, TaskContext}
+import org.apache.spark.{Dependency, NarrowDependency, Partition, SparkContext, SparkEnv, TaskContext}
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.comet.execution.shuffle.FrameHeader
 import org.apache.spark.sql.types.DataType
 import org.apache.spark.sql.vectorized.{ColumnVector, ColumnarBatch}
 import org.apache.spark.unsafe.Platform
 
-import org.apache.comet.plan.{SavedPlan, Stage, TaskInput}
+import org.apache.comet.plan.{Metric, SavedPlan, Stage, TaskInput}
 import org.apache.comet.vector.CometVector
 
 /** What one task runs: its message, and the partitions that feed the plan's leaves, by handle. */
@@ -71,13 +71,15 @@ private[comet] abstract class CometExecRDD[T: ClassTag](
     val hostInputs = partition.inputs.map { part =>
       val types = stage.leafTypes(part.leaf)
       val kind = stage.leafKinds(part.leaf)
-      // Read now: the RDD forgets its inputs when it is checkpointed.
-      val rdd = if (kind == LeafKind.Broadcast) null else inputs(part.rdd)
-      new LazyHostInput(() => {
-        val data =
-          if (rdd == null) stage.broadcasts(part.leaf).iterator(types) else rdd.iterator(part.partition, context)
-        CometExecRDD.hostInput(data, types, stage.batchSize, memory, kind)
-      })
+      def input(data: Iterator[_]) = CometExecRDD.hostInput(data, types, stage.batchSize, memory, kind)
+      kind match {
+        case LeafKind.Broadcast => new LazyHostInput(() => input(stage.broadcasts(part.leaf).iterator(types)))
+        case LeafKind.BroadcastFrames => new BroadcastHostInput(stage.broadcastFrames(part.leaf))
+        case _ =>
+          // Read now: the RDD forgets its inputs when it is checkpointed.
+          val rdd = inputs(part.rdd)
+          new LazyHostInput(() => input(rdd.iterator(part.partition, context)))
+      }
     }
     stage.savePlanDir.foreach(CometExecRDD.save(_, stage, partition, context))
     val host = new TaskHostImpl(stage, hostInputs.toArray[HostInput], context)
@@ -112,7 +114,8 @@ private object CometExecRDD {
       memory: CometTaskMemory,
       kind: LeafKind.Value
   ): HostInput = kind match {
-    case LeafKind.Rows | LeafKind.Broadcast => new RowHostInput(iterator.asInstanceOf[Iterator[InternalRow]], types, batchSize, memory)
+    case LeafKind.Rows | LeafKind.Broadcast =>
+      new RowHostInput(iterator.asInstanceOf[Iterator[InternalRow]], types, batchSize, memory)
     case LeafKind.Columns =>
       val rows = RowHostInput.ofBatches(iterator.asInstanceOf[Iterator[ColumnarBatch]])
       new RowHostInput(rows, types, batchSize, memory)
@@ -170,29 +173,12 @@ private[comet] final class CometRowRDD(sc: SparkContext, stage: StageSpec, tree:
 
   override def compute(split: Partition, context: TaskContext): Iterator[InternalRow] = {
     val plan = open(split, context)
-    val row = new UnsafeRow(stage.output.length)
-
-    new NativeIterator[InternalRow](plan) {
-      private var nRows, at = 0L
-      private var data, offsets, start = 0L
-
-      override protected def advance(): Boolean = {
-        if (at == nRows) {
-          val address = plan.nextRows()
-          if (address == 0) return false
-          nRows = Platform.getLong(null, address)
-          data = Platform.getLong(null, address + 8)
-          offsets = Platform.getLong(null, address + 16)
-          at = 0
-          start = Platform.getLong(null, offsets)
-        }
-        at += 1
-        val end = Platform.getLong(null, offsets + 8 * at)
-        row.pointTo(null, data + start, (end - start).toInt)
-        start = end
-        true
+    new PlanRows(stage.output.length) {
+      override protected def pull(): Long = {
+        val address = plan.nextRows()
+        if (address == 0) plan.close()
+        address
       }
-      override protected def current(): InternalRow = row
     }
   }
 }
@@ -248,4 +234,22 @@ private[comet] final class NativeWriteIterator(plan: NativePlan, rootId: Int)
 
   /** Frees the plan; also done when the task ends. */
   def close(): Unit = plan.close()
+}
+
+/** What each task of a broadcast gives: its partition's frames, as [[CollectedFrames]] packs them. */
+private[comet] object CollectFrames {
+  def apply(partition: Iterator[Product2[Int, ColumnarBatch]]): Iterator[Array[Array[Byte]]] = {
+    val plan = partition.asInstanceOf[NativeWriteIterator]
+    val (_, file) = SparkEnv.get.blockManager.diskBlockManager.createTempLocalBlock()
+    try {
+      plan.write(file.getPath)
+      val slots = plan.sinkSlots()
+      def of(m: Metric): Long = slots(m.getNumber)
+      plan.close()
+      val task = TaskContext.get().taskMetrics()
+      task.incDiskBytesSpilled(of(Metric.SPILL_BYTES))
+      task.incPeakExecutionMemory(of(Metric.PEAK_MEMORY))
+      Iterator.single(CollectedFrames.pack(of(Metric.SHUFFLE_RECORDS), of(Metric.DATA_SIZE), FrameHeader.read(file)))
+    } finally Files.deleteIfExists(file.toPath)
+  }
 }

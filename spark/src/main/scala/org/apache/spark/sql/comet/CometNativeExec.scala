@@ -1,10 +1,11 @@
 package org.apache.spark.sql.comet
 
 import org.apache.spark.SparkException
+import org.apache.spark.broadcast.Broadcast
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.execution.SparkPlan
-import org.apache.spark.sql.execution.comet.BroadcastRows
+import org.apache.spark.sql.execution.comet.{BroadcastFrames, BroadcastRows}
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
 import org.apache.comet.export.ExportContext
@@ -76,8 +77,11 @@ case class SplitsInput(partitions: Array[Array[Byte]], hosts: Int => Seq[String]
 case class RowsInput(rdd: RDD[InternalRow]) extends LeafInput
 case class ColumnsInput(rdd: RDD[ColumnarBatch]) extends LeafInput
 
-/** The rows of a broadcast, all of them in every task. */
+/** The rows of a broadcast of Spark's, all of them in every task. */
 case class BroadcastInput(rows: BroadcastRows) extends LeafInput
+
+/** A native broadcast, whose table the tasks of an executor share. */
+case class BroadcastFramesInput(frames: Broadcast[BroadcastFrames]) extends LeafInput
 
 /** Blocks of our shuffle: an RDD whose partitions give frames, see [[org.apache.spark.sql.comet.execution.shuffle]]. */
 case class BlocksInput(rdd: RDD[ShuffleFrame]) extends LeafInput

@@ -1,8 +1,10 @@
 package org.apache.spark.sql.comet
 
 import org.apache.spark.TaskKilledException
+import org.apache.spark.broadcast.Broadcast
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
+import org.apache.spark.sql.execution.comet.BroadcastFrames
 import org.apache.spark.sql.types.DataType
 import org.apache.spark.sql.vectorized.ColumnarBatch
 import org.apache.spark.unsafe.Platform
@@ -41,6 +43,22 @@ private[comet] final class LazyHostInput(make: () => HostInput) extends HostInpu
   }
 
   override def close(): Unit = if (made != null) made.close()
+}
+
+/** A native broadcast. Its frames are pulled only by a plan that builds a table of them. */
+private[comet] final class BroadcastHostInput(source: Broadcast[BroadcastFrames]) extends HostInput {
+  // Kept until the plan is closed, which is how long the handle is needed.
+  private lazy val value = source.value
+  private var buffer: FrameBuffer = _
+
+  override def broadcast: Long = value.handle
+
+  override def next(desc: Long): Boolean = {
+    if (buffer == null) buffer = new FrameBuffer(value.frames)
+    buffer.next(desc)
+  }
+
+  override def close(): Unit = if (buffer != null) buffer.free()
 }
 
 /** Rows of Spark's operators, copied into blocks bounded in rows and in bytes. */

@@ -9,7 +9,7 @@ import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.execution.{RowToColumnarExec, SparkPlan}
-import org.apache.spark.sql.execution.comet.BroadcastRows
+import org.apache.spark.sql.execution.comet.{BroadcastFrames, BroadcastRows}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.DataType
 import org.apache.spark.sql.vectorized.ColumnarBatch
@@ -36,6 +36,7 @@ private[comet] case class StageSpec(
     leafTypes: Array[Array[DataType]],
     leafKinds: Array[LeafKind.Value],
     broadcasts: Map[Int, BroadcastRows],
+    broadcastFrames: Map[Int, Broadcast[BroadcastFrames]],
     batchSize: Int,
     hadoopConf: Broadcast[SerializableConfiguration],
     savePlanDir: Option[String],
@@ -45,7 +46,7 @@ private[comet] case class StageSpec(
 
 /** How a leaf is fed. */
 private[comet] object LeafKind extends Enumeration {
-  val Splits, Rows, Columns, Blocks, Broadcast = Value
+  val Splits, Rows, Columns, Blocks, Broadcast, BroadcastFrames = Value
 }
 
 /**
@@ -119,8 +120,16 @@ private[comet] final class NativeStage private (root: SparkPlan, sink: Option[Ex
   private def visitChild(parent: CometNativeExec, child: SparkPlan): (Plan, TaskTree) = parent match {
     case reader: CometBroadcastReaderExec if child eq reader.broadcastChild =>
       val id = newId()
-      val builder = Plan.newBuilder().setJvmInput(JvmInput.newBuilder())
-      (finish(builder, id, child.output, Nil), addLeaf(id, child.output, BroadcastInput(BroadcastRows.of(child))))
+      val builder = Plan.newBuilder()
+      val input = CometBroadcastExchangeExec.of(child) match {
+        case Some(exchange) =>
+          builder.setShuffleInput(ShuffleInput.newBuilder())
+          BroadcastFramesInput(exchange.frames())
+        case None =>
+          builder.setJvmInput(JvmInput.newBuilder())
+          BroadcastInput(BroadcastRows.of(child))
+      }
+      (finish(builder, id, child.output, Nil), addLeaf(id, child.output, input))
     case _ => visit(child)
   }
 
@@ -128,7 +137,7 @@ private[comet] final class NativeStage private (root: SparkPlan, sink: Option[Ex
     val leaf = Leaf(id, leaves.length, output.map(_.dataType).toArray, input)
     leaves += leaf
     input match {
-      case _: BroadcastInput => BroadcastTree(leaf)
+      case _: BroadcastInput | _: BroadcastFramesInput => BroadcastTree(leaf)
       case _ => LeafTree(leaf)
     }
   }
@@ -163,6 +172,7 @@ private[comet] final class NativeStage private (root: SparkPlan, sink: Option[Ex
       leaves.map(_.types).toArray,
       leaves.map(_.kind).toArray,
       leaves.collect { case Leaf(_, index, _, BroadcastInput(rows)) => index -> rows }.toMap,
+      leaves.collect { case Leaf(_, index, _, BroadcastFramesInput(frames)) => index -> frames }.toMap,
       CometConf.BATCH_SIZE.get(conf),
       if (remote) sc.broadcast(new SerializableConfiguration(root.session.sessionState.newHadoopConf())) else null,
       Option(CometConf.SAVE_PLAN_DIR.get(conf)).filter(_.nonEmpty),
@@ -201,6 +211,10 @@ private[comet] object NativeStage {
     val (spec, tree) = stage.build()
     new CometWriteRDD(stage.sc, spec, tree, stage.inputs)
   }
+
+  /** `child` below the same sink, run as a job of its own whose tasks give their frames ([[CollectedFrames]]). */
+  def collectedRDD(child: SparkPlan, sink: ExportContext => Plan.Builder): RDD[Array[Array[Byte]]] =
+    writeRDD(child, sink).mapPartitionsInternal(CollectFrames(_))
 
   /** The reduce side: frames as batches. A native operator above takes the frames themselves. */
   def framesRDD(frames: RDD[ShuffleFrame], output: Seq[Attribute]): RDD[ColumnarBatch] = {
@@ -245,13 +259,14 @@ private[comet] object NativeStage {
       case _: BlocksInput => LeafKind.Blocks
       case _: SplitsInput => LeafKind.Splits
       case _: BroadcastInput => LeafKind.Broadcast
+      case _: BroadcastFramesInput => LeafKind.BroadcastFrames
     }
 
     val rdd: Option[RDD[_]] = input match {
       case RowsInput(rdd) => Some(rdd)
       case ColumnsInput(rdd) => Some(rdd)
       case BlocksInput(rdd) => Some(rdd)
-      case _: SplitsInput | _: BroadcastInput => None
+      case _: SplitsInput | _: BroadcastInput | _: BroadcastFramesInput => None
     }
 
     lazy val splits: Array[ScanSplits] = input match {

@@ -1,12 +1,15 @@
 package org.apache.spark.sql.comet.execution.shuffle
 
-import java.io.{EOFException, IOException, InputStream}
+import java.io.{BufferedInputStream, DataInputStream, EOFException, File, FileInputStream, IOException, InputStream}
 import java.nio.{ByteBuffer, ByteOrder}
+import java.util
+
+import scala.collection.mutable
 
 import net.jpountz.xxhash.{StreamingXXHash64, XXHashFactory}
 
 /** The fixed part of a frame of engine/shuffle/block.h. */
-private[shuffle] object FrameHeader {
+private[comet] object FrameHeader {
   val Bytes = 32
   private val Magic = 0x46594c48
   private val CheckedBytes = 24
@@ -20,6 +23,25 @@ private[shuffle] object FrameHeader {
 
   /** What the hash of the body starts from. */
   def seed(header: Array[Byte]): Long = XXHashFactory.fastestJavaInstance().hash64().hash(header, 0, CheckedBytes, 0L)
+
+  /** The frames in a file that has nothing else. */
+  def read(file: File): Array[Array[Byte]] = {
+    val frames = mutable.ArrayBuffer.empty[Array[Byte]]
+    val in = new DataInputStream(new BufferedInputStream(new FileInputStream(file), 1 << 16))
+    try {
+      var left = file.length()
+      val header = new Array[Byte](Bytes)
+      while (left > 0) {
+        in.readFully(header)
+        if (!isFrame(header)) throw new IOException(s"$file holds something that is no frame")
+        val frame = util.Arrays.copyOf(header, Bytes + bodyBytes(header))
+        in.readFully(frame, Bytes, frame.length - Bytes)
+        frames += frame
+        left -= frame.length
+      }
+    } finally in.close()
+    frames.toArray
+  }
 }
 
 /**

@@ -17,7 +17,7 @@ import org.apache.comet.export.ExportContext
 import org.apache.comet.plan.{Checksum, Codec, PartitioningKind, Plan, ShuffleWrite}
 
 /** A partitioning and the settings of its shuffle, as the engine's ShuffleWrite. */
-private[shuffle] object ShuffleWriteMessage {
+private[comet] object ShuffleWriteMessage {
 
   def apply(
       partitioning: Partitioning,
@@ -88,7 +88,7 @@ private[shuffle] object ShuffleWriteMessage {
   }
 }
 
-/** The ShuffleWrite of an exchange as a node, for the engine to be asked about before there are bounds. Never run. */
+/** The ShuffleWrite of an exchange as a node, for the engine to be asked about it. Never run. */
 private[comet] case class ShuffleWriteProbe(@transient original: SparkPlan, partitioning: Partitioning, child: SparkPlan)
     extends CometUnaryExec {
 
