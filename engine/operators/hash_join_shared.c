@@ -116,12 +116,12 @@ static void put_key(const hly_hash_join *h, Halley__Expr *const *build_keys, key
 hly_status hly_hash_join_bind_shared(hly_binder *b, hly_hash_join *h, const Halley__Plan *plan,
                                      Halley__Expr *const *build_keys) {
   const Halley__Plan *input = plan->inputs[h->joiner.kept_left ? 0 : 1];
+  if (input->op_case != HALLEY__PLAN__OP_SHUFFLE_INPUT) return HLY_OK;
   // Keys that can raise are those that ask the JVM. They are this task's own: what they mean is in a table of
   // its stage, an error must come whether there are rows to look up or not, and the JVM's side of a call is
   // paid for by the task.
-  if (input->op_case != HALLEY__PLAN__OP_SHUFFLE_INPUT ||
-      (h->build_keys && hly_exprs_can_raise(h->build_keys)))
-    return HLY_OK;
+  if (h->build_keys && hly_exprs_can_raise(h->build_keys)) return HLY_OK;
+  if (hly_hash_join_has_tail(h)) return HLY_OK; // each task would mark the rows
   key_text t = {0};
   put_key(h, build_keys, &t);
   uint8_t *bytes = hly_arena_alloc(b->arena, t.n);
