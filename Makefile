@@ -69,6 +69,11 @@ spark-test: engine setup-spark ## ScalaTest in local Spark; S=suite picks one, S
 	@scripts/run-tests library spark $(if $(S),--suite '$(S)') $(if $(SQL),--sql '$(SQL)') \
 	  $(foreach c,$(CONF),--conf '$(c)')
 
+.PHONY: golden
+golden: engine setup-spark ## writes the golden plans of TPC-H anew; look at the difference before you commit it
+	@scripts/run-tests spark --suite org.apache.comet.GoldenPlanSuite \
+	  --jvm=-Dhalley.test.golden=$(CURDIR)/spark/src/test/resources/golden
+
 .PHONY: tpch-test
 tpch-test: setup-test jar ## TPC-H's answers over eight combinations of settings; SCALE=0.1 QUERIES=1,6
 	@scripts/run-tests tpch $(if $(SCALE),--scale $(SCALE)) $(if $(QUERIES),--queries $(QUERIES))

@@ -1,6 +1,7 @@
 """One engine in a JVM of its own. Run as a program it is the process itself, which takes commands over a socket;
 imported, `Engine` is the handle on one."""
 import argparse
+import importlib.util
 import os
 import re
 import secrets
@@ -25,11 +26,11 @@ class Engine:
     """Starts the process at once; `query` runs there. Close it, or use it in a `with`."""
 
     def __init__(self, name, data, jar=None, cores=2, heap="2g", off_heap="2g", collector="ParallelGC", conf=(),
-                 log_folder=None):
+                 log_folder=None, master=None):
         self.name = name
         self.settings = engines.settings(name, off_heap, jar)
         self.settings.update({
-            "spark.master": f"local[{cores}]",
+            "spark.master": master or f"local[{cores}]",
             "spark.driver.memory": heap,
             "spark.driver.extraJavaOptions": f"-Xms{heap} -XX:+Use{collector}",
         })
@@ -41,12 +42,22 @@ class Engine:
         environment = {k: v for k, v in os.environ.items() if k not in ("SPARK_HOME", "SPARK_CONF_DIR", "PYTHONPATH")}
         environment.update(PYSPARK_PYTHON=sys.executable, HALLEY_BENCH_KEY=secrets.token_hex(16))
         self._folder = tempfile.TemporaryDirectory(prefix="halley-bench-")
+        if master and master.startswith("local-cluster"):
+            environment["SPARK_HOME"] = str(self._installation())
         address = str(Path(self._folder.name) / "socket")
         self._listener = Listener(address, "AF_UNIX", authkey=environment["HALLEY_BENCH_KEY"].encode())
         self._process = subprocess.Popen(
             [sys.executable, __file__, "--address", address, "--data", str(data), "--work", self._folder.name],
             env=environment, stdin=subprocess.DEVNULL, stdout=self.log.open("w"), stderr=subprocess.STDOUT)
         self._connection = None
+
+    def _installation(self):
+        """What a local cluster's workers start executors from: Spark's Python package, but not where they write."""
+        home = Path(self._folder.name) / "spark"
+        home.mkdir()
+        for part in ("bin", "jars"):
+            (home / part).symlink_to(Path(importlib.util.find_spec("pyspark").origin).parent / part)
+        return home
 
     def _ask(self, *command):
         try:

@@ -1,4 +1,6 @@
-"""TPC-H's answers under many settings: each of eight combinations must give what vanilla Spark gave once.
+"""TPC-H's answers under many settings: each of eight combinations must give what vanilla Spark gave once, with every
+operator native but those that have no native form; then once more on a local cluster, where executors are processes of
+their own.
 
 The combinations cover each pair of values of two settings at least once, but for batches of one row with 200
 partitions (two costs of the same kind, a minute long together).
@@ -13,30 +15,64 @@ import answers
 import tpch_data
 from engine_process import Engine
 
-# (partitions, adaptive, ANSI, rows a batch, off-heap memory)
-COMBINATIONS = [
-    ("4", "true", "true", "8192", "2g"),
-    ("1", "false", "false", "8192", "2g"),
-    ("200", "true", "false", "7", "2g"),
-    ("4", "true", "false", "1", "2g"),
-    ("1", "true", "true", "7", "32m"),
-    ("200", "false", "true", "8192", "32m"),
-    ("4", "false", "false", "7", "32m"),
-    ("1", "false", "true", "1", "32m"),
-]
-KEYS = ("spark.sql.shuffle.partitions", "spark.sql.adaptive.enabled", "spark.sql.ansi.enabled", "spark.comet.batchSize")
-LEFT_OUT = {((0, "200"), (3, "1"))}
+FACTORS = ["partitions", "batch", "broadcast", "merge", "forced", "AQE", "ANSI", "off-heap", "filters"]
+# A value of a factor, and the session's settings that it stands for; off-heap memory is given when the engine starts.
+SETTINGS = {
+    "partitions": lambda value: {"spark.sql.shuffle.partitions": value},
+    "batch": lambda value: {"spark.comet.batchSize": value},
+    "broadcast": lambda value: {"spark.sql.autoBroadcastJoinThreshold": "10m" if value == "on" else "-1"},
+    "merge": lambda value: {"spark.comet.exec.sortMergeJoin.asHashJoin.enabled": "false" if value == "on" else "true"},
+    "forced": lambda value: {"spark.comet.exec.forceShuffledHashJoin": "true" if value == "on" else "false"},
+    "AQE": lambda value: {"spark.sql.adaptive.enabled": "true" if value == "on" else "false"},
+    "ANSI": lambda value: {"spark.sql.ansi.enabled": "true" if value == "on" else "false"},
+    "off-heap": lambda value: {},
+    "filters": lambda value: {"spark.comet.exec.join.dynamicFilter.enabled": "true" if value == "on" else "false"},
+}
+COMBINATIONS = [dict(zip(FACTORS, line.split())) for line in """
+    1    1    on   on   off  on   off  2g   off
+    1    7    on   off  off  off  on   2g   on
+    7    8192 on   on   on   on   on   2g   off
+    200  7    off  off  on   on   off  2g   off
+    1    8192 off  off  on   on   off  32m  on
+    7    1    off  off  on   off  on   32m  on
+    7    7    off  on   off  off  off  32m  off
+    200  8192 on   on   off  off  on   32m  on
+""".strip().splitlines()]
+LEFT_OUT = {(("partitions", "200"), ("batch", "1"))}
+
+# What Spark runs itself.
+NOT_NATIVE = {"BroadcastExchange"}
+
+CLUSTER = "local-cluster[2,1,1024]"
 
 
 def uncovered():
     """Pairs of values that no combination has."""
-    values = [sorted({c[i] for c in COMBINATIONS}) for i in range(5)]
+    values = {factor: sorted({c[factor] for c in COMBINATIONS}) for factor in FACTORS}
     missing = set()
-    for i, j in itertools.combinations(range(5), 2):
-        for a, b in itertools.product(values[i], values[j]):
-            if not any(c[i] == a and c[j] == b for c in COMBINATIONS):
-                missing.add(((i, a), (j, b)))
+    for f, g in itertools.combinations(FACTORS, 2):
+        for a, b in itertools.product(values[f], values[g]):
+            if not any(c[f] == a and c[g] == b for c in COMBINATIONS):
+                missing.add(((f, a), (g, b)))
     return missing - LEFT_OUT
+
+
+def run(halley, name, texts, expected):
+    """Runs all queries; answers how many were right, and what was wrong with the others."""
+    started = time.time()
+    native, faults = 0, []
+    for number, text in texts.items():
+        result = halley.query(text)
+        fault = answers.difference(expected[number], result, tpch_data.ORDERED_BY.get(number, ()))
+        left = set(result.get("spark_operators", ())) - NOT_NATIVE
+        native += result.get("native", 0)
+        if fault:
+            faults.append(f"q{number}, {name}: {fault}")
+        elif left:
+            faults.append(f"q{number}, {name}: Spark ran {', '.join(sorted(left))}")
+    print(f"{name}: {len(texts) - len(faults)} of {len(texts)} equal and native, {native} native operators, "
+          f"{time.time() - started:.0f} s", flush=True)
+    return len(texts) - len(faults), faults
 
 
 def main():
@@ -61,26 +97,19 @@ def main():
     print("vanilla answers are there", flush=True)
 
     passed, faults = 0, []
-    for memory, group in itertools.groupby(COMBINATIONS, key=lambda c: c[4]):
+    for memory, group in itertools.groupby(COMBINATIONS, key=lambda c: c["off-heap"]):
         with Engine("halley", data, jar=arguments.jar, off_heap=memory) as halley:
             for combination in group:
-                started = time.time()
-                name = "partitions {}, AQE {}, ANSI {}, batch {}, off-heap {}".format(*combination)
-                halley.configure(dict(zip(KEYS, combination)))
-                native, wrong = 0, 0
-                for number, text in texts.items():
-                    result = halley.query(text)
-                    fault = answers.difference(expected[number], result, tpch_data.ORDERED_BY.get(number, ()))
-                    native += result.get("native", 0)
-                    if fault:
-                        wrong += 1
-                        faults.append(f"q{number}, {name}: {fault}")
-                    else:
-                        passed += 1
-                if native == 0:
-                    faults.append(f"{name}: no operator ran natively")
-                print(f"{name}: {len(texts) - wrong} of {len(texts)} equal, {native} native operators, "
-                      f"{time.time() - started:.0f} s", flush=True)
+                settings = {}
+                for factor, value in combination.items():
+                    settings.update(SETTINGS[factor](value))
+                halley.configure(settings)
+                name = ", ".join(f"{factor} {value}" for factor, value in combination.items())
+                right, wrong = run(halley, name, texts, expected)
+                passed, faults = passed + right, faults + wrong
+    with Engine("halley", data, jar=arguments.jar, off_heap="512m", master=CLUSTER) as halley:
+        right, wrong = run(halley, CLUSTER, texts, expected)
+        passed, faults = passed + right, faults + wrong
     for fault in faults:
         print(f"DIFFERENT: {fault}")
     if arguments.report:
