@@ -75,8 +75,13 @@ golden: engine setup-spark ## writes the golden plans of TPC-H anew; look at the
 	  --jvm=-Dhalley.test.golden=$(CURDIR)/spark/src/test/resources/golden
 
 .PHONY: tpch-test
-tpch-test: setup-test jar ## TPC-H's answers over eight combinations of settings; SCALE=0.1 QUERIES=1,6
+tpch-test: setup-test jar ## TPC-H's answers over eight combinations of settings and on a local cluster; SCALE=0.1 QUERIES=1,6
 	@scripts/run-tests tpch $(if $(SCALE),--scale $(SCALE)) $(if $(QUERIES),--queries $(QUERIES))
+
+.PHONY: soak
+soak: setup-demo jar ## many TPC-H queries in one session, whose resident memory must stay flat; RUNS=200 SCALE=0.1
+	@$(PYTHON) bench/soak.py --jar $(JAR) $(if $(RUNS),--runs $(RUNS)) $(if $(SCALE),--scale $(SCALE)) \
+	  $(if $(QUERIES),--queries $(QUERIES)) $(foreach c,$(CONF),--conf $(c))
 
 .PHONY: fuzz
 fuzz: setup-fuzz ## libFuzzer on every decoder; SECONDS_EACH=60 FUZZ=regex

@@ -98,6 +98,14 @@ class Engine:
         """Most bytes of memory that the JVM has had resident."""
         return self._ask("peak_memory")
 
+    def resident_memory(self):
+        """Bytes of memory that the JVM has resident after a collection."""
+        return self._ask("resident_memory")
+
+    def native_memory(self):
+        """Bytes that the engine's allocator has given out, once what only the collector frees had its chance."""
+        return self._ask("native_memory")
+
     def close(self):
         try:
             if self._connection is not None:
@@ -146,6 +154,11 @@ def operators(plan):
             found.append(name.split(" ")[0].split("(")[0])
         pending += children_of(node)
     return found
+
+
+def status_bytes(pid, field):
+    with open(f"/proc/{pid}/status") as status:
+        return int(re.search(field + r":\s+(\d+) kB", status.read()).group(1)) * 1024
 
 
 def run_query(spark, text, answers, plan):
@@ -200,8 +213,17 @@ def serve(address, data, work):
                     spark.conf.set(key, setting)
                 value = None
             elif command == "peak_memory":
-                with open(f"/proc/{jvm_pid}/status") as status:
-                    value = int(re.search(r"VmHWM:\s+(\d+) kB", status.read()).group(1)) * 1024
+                value = status_bytes(jvm_pid, "VmHWM")
+            elif command == "resident_memory":
+                spark._jvm.java.lang.System.gc()
+                value = status_bytes(jvm_pid, "VmRSS")
+            elif command == "native_memory":
+                for _ in range(50):
+                    spark._jvm.java.lang.System.gc()
+                    value = spark._jvm.org.apache.comet.Native.memoryInUse()
+                    if value == 0:
+                        break
+                    time.sleep(0.1)
             else:
                 value = None
         except Exception as error:

@@ -267,6 +267,15 @@ object CometConf {
     2,
     "How many such turns a stage may have before `spark.comet.exec.transitionRevert.enabled` applies."
   )
+  val TRANSITION_REVERT_COST = add(
+    "spark.comet.exec.transitionRevert.costRatio",
+    Execution,
+    Double,
+    2.0,
+    "Leave a whole stage to Spark, whether or not `spark.comet.exec.transitionRevert.enabled` is set, where turning rows " +
+      "and columns into each other is estimated to cost more than this many times what native operators save. The " +
+      "estimate is of rows, as Spark's statistics have them, and columns; without AQE a stage is the whole plan. 0: never."
+  )
   val CACHE = ignored("spark.comet.exec.inMemoryCache.enabled", Execution, false, "Cache tables in a native format.")
   val CACHE_CODEC = add(
     "spark.comet.exec.inMemoryCache.compression.codec",

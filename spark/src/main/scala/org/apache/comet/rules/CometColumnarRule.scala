@@ -26,19 +26,28 @@ final case class CometColumnarRule(session: SparkSession) extends ColumnarRule {
       }
   }
 
-  /** Spark's plan where so much of it would still be Spark's that rows and columns were turned into each other all the time. */
-  private def unlessTorn(plan: SparkPlan, native: SparkPlan): SparkPlan = {
-    val conf = SQLConf.get
-    if (!CometConf.TRANSITION_REVERT.get(conf)) native
-    else {
-      val turns = Replacement.turnsIntoRows(native)
-      if (turns <= CometConf.TRANSITION_REVERT_MAX.get(conf)) native
-      else {
-        val reason = s"columns would become rows at $turns places (${CometConf.TRANSITION_REVERT_MAX.key})"
+  /** Spark's plan where turning rows and columns into each other would happen too often or cost too much. */
+  private def unlessTorn(plan: SparkPlan, native: SparkPlan): SparkPlan =
+    tornBecause(native, SQLConf.get) match {
+      case Some(reason) =>
         Judge.nodes(plan).filter(Verdict.of(_).exists(_.bound)).foreach(Verdict.note(_, reason))
         JoinChoice.withoutSparkHashJoins(plan)
-      }
+      case None => native
     }
+
+  private def tornBecause(native: SparkPlan, conf: SQLConf): Option[String] = {
+    lazy val turns = Replacement.turnsIntoRows(native)
+    lazy val cost = TransitionCost.of(native)
+    val ratio = CometConf.TRANSITION_REVERT_COST.get(conf)
+    if (CometConf.TRANSITION_REVERT.get(conf) && turns > CometConf.TRANSITION_REVERT_MAX.get(conf)) {
+      Some(s"columns would become rows at $turns places (${CometConf.TRANSITION_REVERT_MAX.key})")
+    } else if (ratio > 0 && cost.spent > ratio * cost.saved) {
+      val millis = (nanos: Double) => f"${nanos / 1e6}%.1f ms"
+      Some(
+        s"turning rows and columns into each other would take ${millis(cost.spent)} and native operators would save " +
+          s"${millis(cost.saved)} (${CometConf.TRANSITION_REVERT_COST.key})"
+      )
+    } else None
   }
 
   override def postColumnarTransitions: Rule[SparkPlan] = new Rule[SparkPlan] {

@@ -324,6 +324,26 @@ class PlanningContractSuite extends CometTestBase {
     }
   }
 
+  test("a stage whose transitions would cost more than its native operators save is left to Spark") {
+    // Only the sort is native, between a join and a window function of Spark's.
+    def sorted(columns: Int) = {
+      val wide = (1 to columns).map(i => s"f.id + $i AS c$i").mkString(", ")
+      query(s"SELECT *, lead(id) OVER (PARTITION BY k ORDER BY id) AS n FROM (SELECT f.id, f.k, $wide FROM c_facts f " +
+        "JOIN c_dims d ON f.k = d.k)")
+    }
+    def sorts(columns: Int) = nodes(checkSparkAnswer(sorted(columns)).get).collect { case s: CometSortExec => s }
+    val off = Seq("broadcastHashJoin", "project", "window").map(o => s"spark.comet.exec.$o.enabled" -> "false") ++
+      Seq("spark.comet.shuffle.enabled" -> "false")
+    withEach(off: _*) {
+      assert(sorts(3).nonEmpty)
+      assert(sorts(120).isEmpty)
+      val plan = checkSparkAnswer(sorted(120)).get
+      assert(nodes(plan).exists(Verdict.reasons(_).exists(_.contains("spark.comet.exec.transitionRevert.costRatio"))), plan)
+      withSQLConf("spark.comet.exec.transitionRevert.costRatio" -> "0")(assert(sorts(120).nonEmpty))
+      withSQLConf("spark.comet.exec.transitionRevert.costRatio" -> "50")(assert(sorts(120).nonEmpty))
+    }
+  }
+
   test("the native plan is logged before and after it runs where asked for") {
     val texts = LogCapture.during(org.apache.logging.log4j.Level.INFO) {
       withSQLConf("spark.comet.explain.native.enabled" -> "true")(query("SELECT id + 1 FROM c_facts WHERE id > 3").collect())
