@@ -88,9 +88,6 @@ class RandomJoinSuite extends CometTestBase {
       (side: String) => s"coalesce($side.d, 3.0D)"
     )
 
-  /** Joining by structs is Spark's still. */
-  private def isNative(condition: String): Boolean = !condition.contains("named_struct")
-
   private val conditions = Seq(
     "lt.v < rt.v",
     "lt.v + rt.v > 90",
@@ -157,7 +154,9 @@ class RandomJoinSuite extends CometTestBase {
         withSQLConf(settings ++ Seq("spark.comet.batchSize" -> batch, "spark.sql.adaptive.enabled" -> aqe): _*) {
           // AQE may see that a side is empty, and then there is no join any more.
           val gone = right == "rj_none" && aqe.toBoolean
-          if (gone || !isNative(condition)) check(query) else check(query, operator)
+          // Structs have no order in the engine.
+          val unordered = operator == "SortMergeJoin" && condition.contains("named_struct")
+          if (gone || unordered) check(query) else check(query, operator)
         }
       }
     }
