@@ -79,7 +79,7 @@ static void test_asked_by_input(void **state) {
 static void test_asked_by_consumer(void **state) {
   EACH_TYPE(type, build_left) {
     for (int s = 0; s < N_SIZES; s++) {
-      for (int bits = 0; bits < 8; bits++) {
+      for (int bits = s; bits < 8; bits += N_SIZES) {
         join_setup u = base(type, build_left);
         u.condition = bits & 1;
         u.n_keys = bits & 2 ? 2 : 1;
@@ -117,6 +117,43 @@ static void test_large(void **state) {
   }
 }
 
+// Whoever reads the join's batches takes all memory there is, that of the build side too.
+static void test_consumer_grows(void **state) {
+  enum { LIMIT = 1 << 20 };
+  EACH_TYPE(type, build_left) {
+    join_setup u = base(type, build_left);
+    u.limit = LIMIT;
+    u.rows = 2500;
+    u.left_batches = u.right_batches = 1;
+    u.n_values = 1500;
+    join_test t;
+    plan_run expected;
+    bool failed;
+    join_start(&t, &u);
+    join_expected(&t, true, &expected, &failed);
+    join_prepare(&t);
+    hly_reservation *consumer = hly_reservation_create(t.ctx.pool, "Consumer", NULL, NULL);
+    Halley__TaskInput task = HALLEY__TASK_INPUT__INIT;
+    assert_ok(&t.ctx, hly_op_open(t.run.op, &task));
+    uint32_t n = 0;
+    hly_batch *out;
+    do {
+      assert_ok(&t.ctx, hly_op_next(t.run.op, &out));
+      if (out && n == 0) {
+        while (hly_reservation_grow(consumer, 4096) == HLY_OK) {
+        }
+        assert_true(hly_reservation_bytes(consumer) > LIMIT - (64 << 10));
+      }
+      n += out ? out->n_sel : 0;
+    } while (out);
+    assert_int_equal(n, expected.n_lines);
+    assert_true(t.run.op->metrics[HALLEY__METRIC__SPILL_COUNT] > 0);
+    hly_op_close(t.run.op);
+    hly_reservation_destroy(consumer);
+    join_finish(&t);
+  }
+}
+
 // An error is raised wherever its row went; one behind the first match of a semi join nowhere.
 static void test_errors(void **state) {
   EACH_TYPE(type, build_left) {
@@ -148,7 +185,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_asked_by_input), cmocka_unit_test(test_asked_by_consumer),
       cmocka_unit_test(test_skew),           cmocka_unit_test(test_large),
-      cmocka_unit_test(test_errors),         cmocka_unit_test(test_allocations),
+      cmocka_unit_test(test_consumer_grows), cmocka_unit_test(test_errors),
+      cmocka_unit_test(test_allocations),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

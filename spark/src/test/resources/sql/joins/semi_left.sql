@@ -139,3 +139,7 @@ SELECT count(*) AS c, min(few.s) AS m FROM few LEFT ANTI JOIN many ON few.k = ma
 -- name: anti, a condition that raises behind a match
 -- native: HashJoin
 SELECT count(*) AS c, min(few.s) AS m FROM few LEFT ANTI JOIN (SELECT /*+ COALESCE(1) */ * FROM many WHERE k = 1 AND id < 600 UNION ALL SELECT 0, NULL, NULL, NULL, 10) many ON few.k = many.k AND 100 / (few.id - 8) < many.id + 1;
+
+-- name: a subquery that must not give two rows
+-- fallback: LEFT SINGLE JOIN has no native form
+SELECT few.id, (SELECT many.x FROM many WHERE many.id = few.id) AS x FROM few;

@@ -88,17 +88,21 @@ object JoinOperators {
   }
 
   private def operator(
-      p: SparkPlan,
+      p: BaseJoinExec,
       switches: Seq[ConfEntry[Boolean]],
       build: Seq[SparkPlan] => CometNativeExec,
       refuse: () => Seq[String] = () => Nil
   ): NativeOperator = NativeOperator(
     switches,
     InputNeed.Any,
-    () => refuse() ++ NativeOperators.refuseInputFile(p)(),
+    () => refuseType(p) ++ refuse() ++ NativeOperators.refuseInputFile(p)(),
     build,
     () => Some(build(p.children))
   )
+
+  /** One that raises where a row has a second match. */
+  private def refuseType(j: BaseJoinExec): Seq[String] =
+    if (j.joinType == LeftSingle) Seq(s"${j.joinType.sql} JOIN has no native form") else Nil
 
   private def isNested(t: DataType): Boolean = t match {
     case _: StructType | _: ArrayType => true
