@@ -19,6 +19,7 @@ typedef struct hly_ctx {
   const hly_host *host;
   struct hly_pool *pool; // of the task
   hly_error error;       // of the plan
+  const char *plan;      // its operators, for messages; NULL: not said
   uint32_t batch_rows;   // most rows in a batch
   uint64_t batch_bytes;  // soft bound of a batch's bytes
   int64_t max_temp_bytes;

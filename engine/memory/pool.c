@@ -17,8 +17,9 @@ struct hly_reservation {
   hly_spill_fn spill;
   void *arg;
   int64_t bytes, peak;
-  int pinned;     // is growing or spilling: not a victim now
-  uint64_t asked; // round in which it was asked last
+  int64_t *shown_peak; // NULL: nowhere
+  int pinned;          // is growing or spilling: not a victim now
+  uint64_t asked;      // round in which it was asked last
   hly_reservation *next, *prev;
 };
 
@@ -31,6 +32,8 @@ struct hly_pool {
   int depth;
   int64_t deniable, working; // reserved and recorded
   int64_t granted;           // by the host; below deniable + working when bytes were not refused: the debt
+  int64_t fair_bytes;        // what consumers divide among them; 0: no bound
+  int n_consumers;           // spillable reservations of a step or more
   int64_t refused_at;        // need when the host last gave less than asked; 0: it did not
   int keeping;               // somebody collects memory: shrink gives nothing back to the host
   uint64_t round;
@@ -67,6 +70,12 @@ int64_t hly_pool_destroy(hly_pool *pool) {
   pthread_mutex_destroy(&pool->mutex);
   hly_free(pool);
   return leaked;
+}
+
+void hly_pool_share(hly_pool *pool, int64_t fair_bytes) {
+  pthread_mutex_lock(&pool->mutex);
+  pool->fair_bytes = fair_bytes;
+  pthread_mutex_unlock(&pool->mutex);
 }
 
 // ---- the plan lock --------------------------------------------------------------------------------------
@@ -138,10 +147,25 @@ static int64_t give_back(hly_pool *pool, int64_t keep) {
   return slack;
 }
 
+static bool is_consumer(const hly_reservation *r) {
+  return r->spill && r->bytes >= STEP;
+}
+
 static void count(hly_reservation *r, int64_t delta) { // mutex held
+  r->pool->n_consumers -= is_consumer(r);
   r->bytes += delta;
+  r->pool->n_consumers += is_consumer(r);
   if (r->bytes > r->peak) r->peak = r->bytes;
+  if (r->shown_peak && r->peak > *r->shown_peak) *r->shown_peak = r->peak;
   r->pool->deniable += delta;
+}
+
+// Whether n more bytes are more than r's share. Who has no state yet takes nothing from the others' shares.
+static bool passes_share(const hly_reservation *r, int64_t n_bytes) { // mutex held
+  const hly_pool *pool = r->pool;
+  if (pool->fair_bytes <= 0 || !r->spill || n_bytes <= STEP - r->bytes) return false;
+  int n = pool->n_consumers + !is_consumer(r);
+  return n_bytes > pool->fair_bytes / n - r->bytes;
 }
 
 // The largest reservation that was not asked in this round yet.
@@ -218,7 +242,9 @@ hly_status hly_reservation_grow(hly_reservation *r, int64_t n_bytes) {
   hly_status st = HLY_OK;
   if (n_bytes <= 0) return HLY_OK; // nothing to refuse, whatever the debt
   pthread_mutex_lock(&pool->mutex);
-  if (need(pool) + n_bytes > pool->granted) {
+  if (passes_share(r, n_bytes)) {
+    st = HLY_DENIED;
+  } else if (need(pool) + n_bytes > pool->granted) {
     r->pinned++;
     ask(pool, n_bytes);
     pool->keeping++;
@@ -267,6 +293,10 @@ int64_t hly_reservation_bytes(const hly_reservation *r) {
 
 int64_t hly_reservation_peak(const hly_reservation *r) {
   return r->peak;
+}
+
+void hly_reservation_show_peak(hly_reservation *r, int64_t *peak) {
+  r->shown_peak = peak;
 }
 
 void hly_pool_record(hly_pool *pool, int64_t delta) {

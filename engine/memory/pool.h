@@ -22,6 +22,10 @@ hly_pool *hly_pool_create(
 hly_pool *hly_pool_create_limited(int64_t limit);
 int64_t hly_pool_destroy(
     hly_pool *pool); // bytes still reserved: 0 unless there is a leak; gives all back to the host
+// How the task's operators share memory. `fair_bytes` > 0: a reservation that can spill is refused what would
+// take it past `fair_bytes` divided by the number of the task's consumers, which are those that hold a
+// mebibyte or more now; a mebibyte is never refused for this. 0, as at first: first come, first served.
+void hly_pool_share(hly_pool *pool, int64_t fair_bytes);
 // Spark asks for memory, from any thread: try-locks every plan (`busy` ones return 0) and spills the largest
 // first.
 int64_t hly_pool_spill(hly_pool *pool, int64_t want);
@@ -30,8 +34,8 @@ int64_t hly_pool_spill(hly_pool *pool, int64_t want);
 hly_reservation *hly_reservation_create(hly_pool *pool, const char *name, hly_spill_fn spill, void *arg);
 void hly_reservation_destroy(hly_reservation *r); // gives everything back; NULL is fine
 // Reserves n more bytes. When the host grants less, other reservations of the task are asked to spill,
-// largest first (never r itself). HLY_DENIED when it is not enough: nothing was reserved; the caller spills
-// its own state and tries again.
+// largest first (never r itself). HLY_DENIED when it is not enough, or more than r's fair share: nothing was
+// reserved; the caller spills its own state and tries again.
 HLY_MUST_CHECK hly_status hly_reservation_grow(hly_reservation *r, int64_t n_bytes);
 // Records n more bytes that cannot be refused: for the progress an operator must be able to make after
 // spilling everything.
@@ -39,6 +43,8 @@ void hly_reservation_force(hly_reservation *r, int64_t n_bytes);
 void hly_reservation_shrink(hly_reservation *r, int64_t n_bytes);
 int64_t hly_reservation_bytes(const hly_reservation *r);
 int64_t hly_reservation_peak(const hly_reservation *r);
+// Keeps *peak at the most that it or r has ever been: an operator's metric, also while it runs.
+void hly_reservation_show_peak(hly_reservation *r, int64_t *peak);
 // Working bytes: recorded with the host (asked, not refused). Negative gives back.
 void hly_pool_record(hly_pool *pool, int64_t delta);
 

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <lz4.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 #include <xxhash.h>
@@ -45,6 +46,27 @@ static hly_status io_error(hly_spill_file *f, const char *what, int error) {
                         strerror(error));
 }
 
+// What keeps operators from spilling, as Spark says it when one of its own consumers cannot.
+static hly_status cannot_spill(hly_ctx *ctx, hly_error_id id, const char *message) {
+  char consumer[512];
+  snprintf(consumer, sizeof consumer, "native plan %s", ctx->plan ? ctx->plan : "of the task");
+  return hly_error_set(&ctx->error, id, 2, "consumerToSpill", consumer, "message", message);
+}
+
+static hly_status write_error(hly_spill_file *f, const char *what, int error) {
+  char message[PATH_MOST + 256];
+  snprintf(message, sizeof message, "cannot %s temporary file %s: %s", what, f->path, strerror(error));
+  return cannot_spill(f->ctx, HLY_E_SPILL_WRITE, message);
+}
+
+static hly_status over_limit(hly_ctx *ctx) {
+  char message[256];
+  snprintf(message, sizeof message,
+           "its temporary files would pass %lld bytes, the most that spark.comet.maxTempDirectorySize allows",
+           (long long)ctx->max_temp_bytes);
+  return cannot_spill(ctx, HLY_E_TEMP_LIMIT, message);
+}
+
 hly_status hly_spill_create(hly_ctx *ctx, hly_spill_file **out) {
   if (!ctx->host || !ctx->host->temp_file)
     return hly_error_setf(&ctx->error, HLY_E_SPILL_IO, "the host has no temporary files");
@@ -62,7 +84,7 @@ hly_status hly_spill_create(hly_ctx *ctx, hly_spill_file **out) {
   }
   f->fd = open(f->path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (f->fd < 0) {
-    st = io_error(f, "cannot create", errno);
+    st = write_error(f, "create", errno);
     unlink(f->path);
     hly_free(f);
     return st;
@@ -83,12 +105,10 @@ static void discard(hly_spill_file *f) {
 
 static hly_status write_out(hly_spill_file *f, const void *data, size_t n_bytes) {
   hly_ctx *ctx = f->ctx;
-  if (f->failed) return hly_error_setf(&ctx->error, HLY_E_SPILL_IO, "temporary file %s is broken", f->path);
+  if (f->failed) return write_error(f, "go on with", EIO);
   if ((int64_t)n_bytes > ctx->max_temp_bytes - ctx->temp_bytes) {
     discard(f);
-    return hly_error_setf(&ctx->error, HLY_E_TEMP_LIMIT,
-                          "temporary files of the task would pass %lld bytes, the most allowed",
-                          (long long)ctx->max_temp_bytes);
+    return over_limit(ctx);
   }
   const uint8_t *p = data;
   size_t done = 0;
@@ -101,7 +121,7 @@ static hly_status write_out(hly_spill_file *f, const void *data, size_t n_bytes)
     if (n < 0 && errno == EINTR) continue;
     int error = n < 0 ? errno : ENOSPC;
     discard(f);
-    return io_error(f, "cannot write", error);
+    return write_error(f, "write", error);
   }
   f->n_bytes += n_bytes;
   ctx->temp_bytes += (int64_t)n_bytes;

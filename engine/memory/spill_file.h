@@ -1,6 +1,6 @@
 // Temporary files: created through host->temp_file, counted against ctx->max_temp_bytes, deleted when closed.
 // Written and read in sections of opaque bytes, through one buffer of fixed size; blocks are compressed with
-// LZ4 and checked.
+// LZ4 and checked. What keeps them from being written is HLY_E_TEMP_LIMIT or HLY_E_SPILL_WRITE.
 #ifndef HLY_MEMORY_SPILL_FILE_H
 #define HLY_MEMORY_SPILL_FILE_H
 

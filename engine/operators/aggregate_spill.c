@@ -102,10 +102,11 @@ hly_status hly_agg_flush(hly_hash_aggregate *h, uint32_t level) {
     HLY_TRY(hly_spill_end_section(s->file, &s->end));
   }
   s->n_flushes++;
-  h->op.metrics[HALLEY__METRIC__SPILL_COUNT]++;
-  h->op.metrics[HALLEY__METRIC__SPILL_BYTES] += (int64_t)(hly_spill_bytes(s->file) - s->counted);
-  s->counted = hly_spill_bytes(s->file);
+  int64_t before = hly_reservation_bytes(h->reservation);
   hly_group_table_clear(&h->table);
+  hly_op_spilled(h->op.metrics, before - hly_reservation_bytes(h->reservation),
+                 (int64_t)(hly_spill_bytes(s->file) - s->counted));
+  s->counted = hly_spill_bytes(s->file);
   hly_agg_emit_begin(h);
   return HLY_OK;
 }

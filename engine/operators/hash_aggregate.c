@@ -5,13 +5,19 @@
 // consumer and begins anew; every other writes them to disk (aggregate_spill.c).
 #include "operators/hash_aggregate.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 
-enum {
-  SKIP_AFTER = 100000, // rows after which a partial aggregate judges whether it pays
-};
+// When a partial aggregate gives up looking for groups: by itself, and where the session asks for it.
+enum { SKIP_AFTER = 100000 };
+static const double SKIP_RATIO = 0.9, SKIP_RATIO_ASKED = 0.8;
+static const char SKIP_KEY[] = "spark.comet.exec.aggregate.skipPartial.enabled";
+static const char SKIP_ROWS_KEY[] =
+    "spark.comet.datafusion.execution.skip_partial_aggregation_probe_rows_threshold";
+static const char SKIP_RATIO_KEY[] =
+    "spark.comet.datafusion.execution.skip_partial_aggregation_probe_ratio_threshold";
 
 // ---- Consuming.
 
@@ -153,6 +159,7 @@ static hly_status take_in(hly_hash_aggregate *h, bool *full) {
   HLY_TRY(update(h, h->in_next, n));
   h->in_next += n;
   h->n_taken += n;
+  if (h->skipping) h->op.metrics[HALLEY__METRIC__SKIPPED_PARTIAL_ROWS] += n;
   *full = h->n_keys && (n < left || h->env.over);
   h->env.over = false;
   return HLY_OK;
@@ -161,7 +168,8 @@ static hly_status take_in(hly_hash_aggregate *h, bool *full) {
 // Whether so few keys repeat that looking for their groups does not pay: the final aggregate sees them all
 // anyway.
 static bool hardly_reduces(const hly_hash_aggregate *h) {
-  return h->may_skip && !h->spill && h->n_taken >= SKIP_AFTER && h->table.store.n_rows >= h->n_taken / 10 * 9;
+  return h->may_skip && !h->spill && h->n_taken >= h->skip_after &&
+         (double)h->table.store.n_rows > h->skip_ratio * (double)h->n_taken;
 }
 
 static hly_status consume(hly_hash_aggregate *h) {
@@ -177,10 +185,7 @@ static hly_status consume(hly_hash_aggregate *h) {
     bool full;
     hly_status st = take_in(h, &full);
     if (h->in_next == h->in->n_sel) {
-      if (h->skipping) {
-        h->op.metrics[HALLEY__METRIC__SKIPPED_PARTIAL_ROWS] += h->in->n_sel;
-        full = true;
-      }
+      full |= h->skipping;
       h->in = NULL;
     }
     if (st == HLY_OK && !h->skipping && h->n_keys && hardly_reduces(h)) h->skipping = full = true;
@@ -254,6 +259,7 @@ static hly_status open_aggregate(hly_op *op, const Halley__TaskInput *task) {
   HLY_TRY(hly_op_open(op->inputs[0], task));
   h->reservation = hly_reservation_create(ctx->pool, "HashAggregate", spill, h);
   HLY_CHECK_MEM(ctx, h->reservation, 0);
+  hly_reservation_show_peak(h->reservation, &op->metrics[HALLEY__METRIC__PEAK_MEMORY]);
   HLY_TRY(hly_group_table_init(&h->table, ctx, &h->layout, h->reservation));
   h->env = (hly_agg_env){.ctx = ctx, .store = &h->table.store};
   if (h->n_keys == 0) {
@@ -276,10 +282,6 @@ static hly_status open_aggregate(hly_op *op, const Halley__TaskInput *task) {
 static void close_aggregate(hly_op *op) {
   hly_hash_aggregate *h = (hly_hash_aggregate *)op;
   h->spillable = false;
-  if (h->reservation) {
-    int64_t peak = hly_reservation_peak(h->reservation);
-    if (peak > op->metrics[HALLEY__METRIC__PEAK_MEMORY]) op->metrics[HALLEY__METRIC__PEAK_MEMORY] = peak;
-  }
   if (h->exprs) hly_exprs_close(h->exprs);
   if (h->results) hly_exprs_close(h->results);
   for (uint32_t c = 0; c < h->n_calls; c++) {
@@ -427,6 +429,16 @@ static hly_status bind_results(hly_binder *b, hly_hash_aggregate *h, const Halle
   return HLY_OK;
 }
 
+// Without calls only where it is asked for: rows that are all key are the ones that grouping makes fewest.
+static void bind_skipping(hly_binder *b, hly_hash_aggregate *h) {
+  const char *asked = hly_ctx_conf(b->ctx, SKIP_KEY), *rows = hly_ctx_conf(b->ctx, SKIP_ROWS_KEY),
+             *ratio = hly_ctx_conf(b->ctx, SKIP_RATIO_KEY);
+  bool is_asked = asked && strcmp(asked, "true") == 0;
+  h->may_skip &= h->partial && (h->n_calls > 0 || is_asked);
+  h->skip_after = is_asked && rows ? strtoull(rows, NULL, 10) : SKIP_AFTER;
+  h->skip_ratio = is_asked ? ratio ? strtod(ratio, NULL) : SKIP_RATIO_ASKED : SKIP_RATIO;
+}
+
 static hly_hash_aggregate *partial_below(const hly_hash_aggregate *h) {
   const hly_op *input = h->op.inputs[0];
   if (h->n_keys > 0 || input->cls != &HASH_AGGREGATE) return NULL;
@@ -453,8 +465,8 @@ hly_status hly_hash_aggregate_bind(hly_binder *b, const Halley__Plan *plan, hly_
   h->n_calls = (uint32_t)msg->n_calls;
   h->calls = HLY_ARENA_NEW_N(b->arena, hly_agg_call, msg->n_calls + 1);
   HLY_CHECK_MEM(b->ctx, h->calls, msg->n_calls * sizeof *h->calls);
-  h->partial = h->n_keys > 0 && h->n_calls > 0;
-  h->may_skip = h->partial;
+  h->partial = h->n_keys > 0 && (h->n_calls > 0 || msg->distinct_above);
+  h->may_skip = true;
   // Bound to the end even when something is refused, so that EXPLAIN shows every reason.
   hly_status refused = HLY_OK;
   for (uint32_t c = 0; c < h->n_calls; c++) {
@@ -468,7 +480,7 @@ hly_status hly_hash_aggregate_bind(hly_binder *b, const Halley__Plan *plan, hly_
     h->may_skip &= !h->calls[c].agg->rounds;
   }
   HLY_TRY(refused);
-  h->may_skip &= h->partial;
+  bind_skipping(b, h);
   HLY_TRY(bind_exprs(b, h, msg));
   HLY_TRY(bind_layout(b, h));
   HLY_TRY(bind_results(b, h, msg));

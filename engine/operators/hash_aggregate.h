@@ -54,6 +54,10 @@ typedef struct hly_hash_aggregate {
   hly_exprs *results; // over inner; NULL: inner is the output
   bool partial;       // all calls are PARTIAL: groups may leave before the input ends, more than once
   bool may_skip;      // and nothing depends on how rows are grouped
+  // Rows after which it is judged whether grouping pays, and the share of rows with keys of their own from
+  // which it does not.
+  uint64_t skip_after;
+  double skip_ratio;
   // Without keys, directly above the partial aggregate of the same calls: Spark's generated code hands the
   // sums over in variables, not in a row, so that a decimal of any size arrives. So do we, state by state.
   struct hly_hash_aggregate *partial_below;

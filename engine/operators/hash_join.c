@@ -363,6 +363,7 @@ hly_status hly_hash_join_open(hly_op *op, const Halley__TaskInput *task) {
   HLY_TRY(open_inputs(op, task));
   h->reservation = hly_reservation_create(ctx->pool, op->cls->name, spill, h);
   HLY_CHECK_MEM(ctx, h->reservation, 0);
+  hly_reservation_show_peak(h->reservation, &op->metrics[HALLEY__METRIC__PEAK_MEMORY]);
   hly_row_store_init(&h->store, ctx, &h->joiner.kept.row, h->reservation);
   hly_row_store_init(&h->probe_store, ctx, &h->probe_rows.row, h->reservation);
   h->store.floor = h->force ? INT64_MAX : HLY_JOIN_LEAST_BYTES;
@@ -388,8 +389,6 @@ void hly_hash_join_close(hly_op *op) {
   hly_join_table_deinit(&h->table);
   for (hly_key_filter *f = h->key_filters; f; f = f->next) hly_key_filter_clear(f);
   if (h->reservation) {
-    int64_t peak = hly_reservation_peak(h->reservation);
-    if (peak > op->metrics[HALLEY__METRIC__PEAK_MEMORY]) op->metrics[HALLEY__METRIC__PEAK_MEMORY] = peak;
     if (h->store.ctx) hly_row_store_clear(&h->store);
     if (h->probe_store.ctx) hly_row_store_clear(&h->probe_store);
   }

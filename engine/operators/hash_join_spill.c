@@ -38,9 +38,9 @@ void hly_hash_join_spill_close(hly_hash_join *h) {
 static hly_status flush(hly_hash_join *h, hly_row_partitions *parts, hly_row_store *store) {
   int64_t n_bytes;
   if (store->n_rows == 0) return HLY_OK;
+  int64_t n_memory = store->reserved;
   HLY_TRY(hly_row_partitions_flush(parts, store, &n_bytes));
-  h->op.metrics[HALLEY__METRIC__SPILL_COUNT]++;
-  h->op.metrics[HALLEY__METRIC__SPILL_BYTES] += n_bytes;
+  hly_op_spilled(h->op.metrics, n_memory, n_bytes);
   return HLY_OK;
 }
 

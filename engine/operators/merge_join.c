@@ -58,6 +58,17 @@ static bool is_too_large(hly_merge_join *m) {
   return false;
 }
 
+// While the kept side is pulled the group, which goes on as far as is known, is all that is in memory.
+static int64_t spill(void *arg, int64_t want) {
+  hly_merge_join *m = arg;
+  if (!m->spillable || !m->group || m->group_on_disk || m->group_ended || m->n_group != m->store.n_rows)
+    return 0;
+  int64_t before = hly_reservation_bytes(m->reservation);
+  m->spill_status = hly_merge_group_to_disk(m); // a failure is reported when we run again
+  m->spillable = m->spill_status == HLY_OK;
+  return before - hly_reservation_bytes(m->reservation);
+}
+
 // Forgets all kept rows but the group, which may go on.
 static hly_status drop_batch(hly_merge_join *m) {
   m->n_rows = m->next_row = 0;
@@ -93,14 +104,19 @@ static hly_status pull_kept(hly_merge_join *m) {
   HLY_TRY(drop_batch(m));
   hly_batch *in;
   uint32_t n_good = 0, from = 0;
+  m->spillable = true;
+  hly_status st;
   do {
-    HLY_TRY(hly_op_next(*m->kept_input, &in));
-    if (!in) {
-      m->kept_done = true;
-      return HLY_OK;
-    }
-  } while (in->n_sel == 0);
-  HLY_TRY(hly_exprs_eval(m->kept_keys, ctx, in, m->keys, &n_good));
+    st = hly_op_next(*m->kept_input, &in);
+  } while (st == HLY_OK && in && in->n_sel == 0);
+  if (st == HLY_OK && in) st = hly_exprs_eval(m->kept_keys, ctx, in, m->keys, &n_good);
+  m->spillable = false;
+  HLY_TRY(st);
+  HLY_TRY(m->spill_status);
+  if (!in) {
+    m->kept_done = true;
+    return HLY_OK;
+  }
   m->kept_failed = n_good < in->n_sel;
   if (n_good == 0) return raise(m, m->kept_keys);
   hly_batch good = *in;
@@ -293,15 +309,17 @@ static hly_status open_merge(hly_op *op, const Halley__TaskInput *task) {
   hly_merge_join *m = (hly_merge_join *)op;
   hly_ctx *ctx = op->ctx;
   m->done = m->stream_done = m->stream_failed = m->kept_done = m->kept_failed = false;
-  m->giving = m->giving_disk = false;
+  m->giving = m->giving_disk = m->spillable = false;
+  m->spill_status = HLY_OK;
   m->in = NULL;
   m->n_in = m->next_in = m->n_rows = m->next_row = 0;
   m->n_tail = m->next_tail = m->scan_block = m->scan_offset = 0;
   drop_group(m);
   HLY_TRY(hly_op_open(op->inputs[0], task));
   HLY_TRY(hly_op_open(op->inputs[1], task));
-  m->reservation = hly_reservation_create(ctx->pool, op->cls->name, NULL, NULL);
+  m->reservation = hly_reservation_create(ctx->pool, op->cls->name, spill, m);
   HLY_CHECK_MEM(ctx, m->reservation, 0);
+  hly_reservation_show_peak(m->reservation, &op->metrics[HALLEY__METRIC__PEAK_MEMORY]);
   hly_row_store_init(&m->store, ctx, &m->joiner.kept.row, m->reservation);
   hly_row_store_init(&m->spare, ctx, &m->joiner.kept.row, m->reservation);
   // One batch, and a group until it is seen to be too large: recorded, not refused.
@@ -319,13 +337,12 @@ static hly_status open_merge(hly_op *op, const Halley__TaskInput *task) {
 
 static void close_merge(hly_op *op) {
   hly_merge_join *m = (hly_merge_join *)op;
+  m->spillable = false;
   hly_joiner_close(&m->joiner);
   hly_merge_disk_close(m);
   hly_exprs_close(m->stream_keys);
   hly_exprs_close(m->kept_keys);
   if (m->reservation) {
-    int64_t peak = hly_reservation_peak(m->reservation);
-    if (peak > op->metrics[HALLEY__METRIC__PEAK_MEMORY]) op->metrics[HALLEY__METRIC__PEAK_MEMORY] = peak;
     if (m->store.ctx) hly_row_store_clear(&m->store);
     if (m->spare.ctx) hly_row_store_clear(&m->spare);
   }

@@ -23,6 +23,8 @@ typedef struct hly_merge_join {
   hly_reservation *reservation;
   hly_join_scratch scratch;
   bool done;
+  bool spillable; // the store has the rows of an open group and no others
+  hly_status spill_status;
   // the streamed side
   hly_batch *in; // NULL: pull
   uint32_t n_in, next_in;

@@ -9,9 +9,9 @@
 static hly_status flush(hly_merge_join *m, hly_row_store *store) {
   int64_t n_bytes;
   if (store->n_rows == 0) return HLY_OK;
+  int64_t n_memory = store->reserved;
   HLY_TRY(hly_row_partitions_flush(&m->disk, store, &n_bytes));
-  m->op.metrics[HALLEY__METRIC__SPILL_COUNT]++;
-  m->op.metrics[HALLEY__METRIC__SPILL_BYTES] += n_bytes;
+  hly_op_spilled(m->op.metrics, n_memory, n_bytes);
   return HLY_OK;
 }
 

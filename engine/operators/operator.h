@@ -59,6 +59,13 @@ HLY_MUST_CHECK hly_status hly_op_open(hly_op *op, const Halley__TaskInput *task)
 HLY_MUST_CHECK hly_status hly_op_next(hly_op *op, hly_batch **out);
 void hly_op_close(hly_op *op); // closes the inputs too
 
+// Counts a spill of an operator: bytes of state that left memory, and what they came to on disk.
+static inline void hly_op_spilled(int64_t *metrics, int64_t n_memory, int64_t n_disk) {
+  metrics[HALLEY__METRIC__SPILL_COUNT]++;
+  metrics[HALLEY__METRIC__SPILL_MEMORY_BYTES] += n_memory;
+  metrics[HALLEY__METRIC__SPILL_BYTES] += n_disk;
+}
+
 // Parts of a task input by plan id; NULL when absent.
 const Halley__ScanSplits *hly_task_splits(const Halley__TaskInput *task, int32_t plan_id);
 const Halley__JvmInputBinding *hly_task_jvm_input(const Halley__TaskInput *task, int32_t plan_id);

@@ -159,8 +159,12 @@ static hly_status write_round(shuffle_write *w, bool to_disk) {
 
 static hly_status flush_round(shuffle_write *w, bool to_disk) {
   w->busy = true;
+  int64_t before = hly_reservation_bytes(w->reservation);
   hly_status st = write_round(w, to_disk);
-  if (st == HLY_OK && to_disk) st = hly_map_output_spill(w->output);
+  if (st == HLY_OK && to_disk) {
+    st = hly_map_output_spill(w->output);
+    w->op.metrics[HALLEY__METRIC__SPILL_MEMORY_BYTES] += before - hly_reservation_bytes(w->reservation);
+  }
   w->busy = false;
   return st;
 }
@@ -389,7 +393,6 @@ static hly_status shuffle_write_write(hly_op *op, const char *data_file, const i
   hly_status st = run(w, data_file, results, n);
   op->metrics[HALLEY__METRIC__SPILL_BYTES] = hly_map_output_spilled_bytes(w->output);
   op->metrics[HALLEY__METRIC__SPILL_COUNT] = hly_map_output_spills(w->output);
-  op->metrics[HALLEY__METRIC__PEAK_MEMORY] = hly_reservation_peak(w->reservation);
   return st;
 }
 
@@ -401,6 +404,7 @@ static hly_status shuffle_write_open(hly_op *op, const Halley__TaskInput *task) 
   w->busy = false;
   w->reservation = hly_reservation_create(ctx->pool, "ShuffleWrite", spill, w);
   HLY_CHECK_MEM(ctx, w->reservation, 256);
+  hly_reservation_show_peak(w->reservation, &op->metrics[HALLEY__METRIC__PEAK_MEMORY]);
   HLY_TRY(hly_op_open(op->inputs[0], task));
   HLY_TRY(hly_partitioner_open(w->partitioner, ctx, task->partition, op->metrics));
   HLY_TRY(hly_block_writer_create(ctx, &op->inputs[0]->output, w->codec, w->level, &w->writer));

@@ -38,9 +38,6 @@ hly_status hly_sort_write_run(hly_sorter *s, uint64_t from, uint64_t to) {
   for (uint64_t i = from; i < to; i++) HLY_TRY(hly_row_write(s->layout, s->entries[i].row, s->file));
   HLY_TRY(hly_spill_end_section(s->file, &s->end));
   s->runs[s->n_runs++] = run;
-  s->metrics[HALLEY__METRIC__SPILL_COUNT]++;
-  s->metrics[HALLEY__METRIC__SPILL_BYTES] += (int64_t)(hly_spill_bytes(s->file) - s->counted);
-  s->counted = hly_spill_bytes(s->file);
   return HLY_OK;
 }
 

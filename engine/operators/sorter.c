@@ -21,6 +21,7 @@ hly_status hly_sorter_init(hly_sorter *s, hly_op *op, const char *name, const hl
   hly_row_orders_init(&s->orders, layout, orders, n_orders);
   s->reservation = hly_reservation_create(ctx->pool, name, spill, s);
   HLY_CHECK_MEM(ctx, s->reservation, 0);
+  hly_reservation_show_peak(s->reservation, &op->metrics[HALLEY__METRIC__PEAK_MEMORY]);
   hly_row_store_init(&s->store, ctx, layout, s->reservation);
   s->store.floor = LEAST_BYTES;
   hly_row_store_init(&s->merged, ctx, layout, s->reservation);
@@ -52,8 +53,6 @@ void hly_sorter_deinit(hly_sorter *s) {
   hly_spill_close(s->file);
   hly_free(s->runs);
   if (s->reservation) {
-    int64_t peak = hly_reservation_peak(s->reservation);
-    if (peak > s->metrics[HALLEY__METRIC__PEAK_MEMORY]) s->metrics[HALLEY__METRIC__PEAK_MEMORY] = peak;
     hly_row_store_clear(&s->store);
     hly_row_store_clear(&s->merged);
     free_entries(s);
@@ -81,10 +80,18 @@ static hly_status write_out(hly_sorter *s) {
   if (!s->finished) sort_entries(s);
   uint64_t n = s->n_entries;
   if (s->limit >= 0 && n > (uint64_t)s->limit) n = (uint64_t)s->limit;
-  if (s->next_entry < n) HLY_TRY(hly_sort_write_run(s, s->next_entry, n));
+  bool writes = s->next_entry < n;
+  if (writes) HLY_TRY(hly_sort_write_run(s, s->next_entry, n));
   s->next_entry = 0;
+  int64_t before = hly_reservation_bytes(s->reservation);
   hly_row_store_clear(&s->store);
   free_entries(s);
+  if (writes) {
+    uint64_t on_disk = hly_spill_bytes(s->file);
+    hly_op_spilled(s->metrics, before - hly_reservation_bytes(s->reservation),
+                   (int64_t)(on_disk - s->counted));
+    s->counted = on_disk;
+  }
   return HLY_OK;
 }
 

@@ -18,6 +18,7 @@ enum {
   MAX_BATCH_ROWS = 1 << 20,
   DEFAULT_BATCH_ROWS = 8192,
   DEFAULT_BATCH_BYTES = 16 << 20,
+  OPERATORS_TEXT = 256,
   MAX_ROWS_BYTES = 4 << 20, // of one part of hly_plan_next_rows: large enough to make a call cheap
 };
 
@@ -158,6 +159,7 @@ static hly_status make_context(hly_plan *p, const Halley__Stage *stage) {
   ctx->batch_bytes = stage->batch_bytes ? (uint64_t)stage->batch_bytes : DEFAULT_BATCH_BYTES;
   ctx->max_temp_bytes = stage->max_temp_bytes > 0 ? stage->max_temp_bytes : INT64_MAX;
   ctx->debug = stage->debug;
+  hly_pool_share(p->pool, stage->fair_bytes);
   hly_config *conf = HLY_ARENA_NEW_N(p->arena, hly_config, stage->n_conf);
   HLY_CHECK_MEM(ctx, conf || stage->n_conf == 0, stage->n_conf * sizeof *conf);
   for (size_t i = 0; i < stage->n_conf; i++)
@@ -179,6 +181,24 @@ static hly_status refused(hly_plan *p, const hly_binder *binder) {
   return hly_error_setf(&p->ctx.error, HLY_E_PLAN_INVALID, "the plan does not bind: %s", text);
 }
 
+// The operators as "ShuffleWrite(HashAggregate(ParquetScan))", cut to what messages have room for.
+static void print_operators(const hly_op *op, char *out, size_t size, size_t *at) {
+  if (*at + 1 >= size) return;
+  int n = snprintf(out + *at, size - *at, "%s%s", op->cls->name, op->n_inputs ? "(" : "");
+  *at += n > 0 ? (size_t)n : 0;
+  for (uint32_t i = 0; i < op->n_inputs && *at + 3 < size; i++) {
+    if (i) {
+      memcpy(out + *at, ", ", 3);
+      *at += 2;
+    }
+    print_operators(op->inputs[i], out, size, at);
+  }
+  if (op->n_inputs && *at + 1 < size) {
+    memcpy(out + *at, ")", 2);
+    *at += 1;
+  }
+}
+
 static hly_status bind_and_open(hly_plan *p, const Halley__Stage *stage) {
   if (strcmp(stage->version, HALLEY_VERSION) != 0)
     return hly_error_setf(&p->ctx.error, HLY_E_PLAN_INVALID,
@@ -194,6 +214,11 @@ static hly_status bind_and_open(hly_plan *p, const Halley__Stage *stage) {
   p->flat = HLY_ARENA_NEW_N(p->arena, hly_vector *, p->root->output.n_fields);
   HLY_CHECK_MEM(&p->ctx, p->flat || p->root->output.n_fields == 0,
                 p->root->output.n_fields * sizeof *p->flat);
+  char *operators = hly_arena_alloc(p->arena, OPERATORS_TEXT);
+  HLY_CHECK_MEM(&p->ctx, operators, OPERATORS_TEXT);
+  size_t at = 0;
+  print_operators(p->root, operators, OPERATORS_TEXT, &at);
+  p->ctx.plan = operators;
   p->opened = true;
   return hly_op_open(p->root, p->task);
 }

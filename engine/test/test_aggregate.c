@@ -581,6 +581,73 @@ static void test_partial_gives_up(void **state) {
   finish(&t);
 }
 
+// What the session asks for decides when, and whether groups without calls may leave more than once.
+static void test_skipping_as_asked(void **state) {
+  static const char rows_key[] =
+      "spark.comet.datafusion.execution.skip_partial_aggregation_probe_rows_threshold";
+  static const char ratio_key[] =
+      "spark.comet.datafusion.execution.skip_partial_aggregation_probe_ratio_threshold";
+  static const char key[] = "spark.comet.exec.aggregate.skipPartial.enabled";
+  enum { N = 150000, BATCH = 5000, KEYS = N / 20 * 17 }; // after 100000 rows nothing has repeated
+  static const struct {
+    const char *asked, *rows, *ratio;
+    bool calls, distinct_above;
+    uint32_t n_keys;
+    int64_t skipped;
+  } cases[] = {
+      {"true", NULL, NULL, false, true, KEYS, N - 100000},
+      {"true", NULL, NULL, false, false, KEYS, 0}, // the last to make them distinct
+      {"false", NULL, NULL, false, true, KEYS, 0},
+      {NULL, NULL, NULL, false, true, KEYS, 0},
+      {NULL, NULL, NULL, true, false, KEYS, N - 100000},
+      {"false", "10", "0.1", true, false, KEYS, N - 100000}, // thresholds alone do nothing
+      {"true", "20000", "0.8", true, false, KEYS, N - 20000},
+      {"true", "20000", "0.8", false, true, KEYS, N - 20000},
+      {"true", "0", "0", false, true, 10, N - BATCH},
+      {"true", "0", "1", false, true, KEYS, 0},
+      {"true", "100000000", "0", true, false, KEYS, 0},
+      {"true", NULL, NULL, true, false, 10, 0},
+      {"true", NULL, NULL, false, true, 10, 0},
+  };
+  for (uint32_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    bench t;
+    start(&t, -1, 8192);
+    hly_config conf[3];
+    t.ctx.conf = conf;
+    if (cases[i].asked) conf[t.ctx.n_conf++] = (hly_config){key, cases[i].asked};
+    if (cases[i].rows) conf[t.ctx.n_conf++] = (hly_config){rows_key, cases[i].rows};
+    if (cases[i].ratio) conf[t.ctx.n_conf++] = (hly_config){ratio_key, cases[i].ratio};
+    hly_schema schema = test_schema(t.arena, "struct<k:bigint>"), partial, output;
+    hly_batch *batches[N / BATCH];
+    for (uint32_t k = 0; k < N / BATCH; k++)
+      batches[k] = numbers(&t, (int64_t)k * BATCH, BATCH, cases[i].n_keys);
+    Halley__Expr *k = p_field(&t.b, &schema, 0);
+    Halley__AggCall *calls[] = {p_call(&t.b, "Count", PARTIAL, "bigint", "struct<c:bigint>", k, 0),
+                                p_call(&t.b, "Count", FINAL, "bigint", "struct<c:bigint>", NULL, 1)};
+    uint32_t n_calls = cases[i].calls;
+    Halley__Plan *plan = p_aggregate(&t.b, p_input(&t.b, &schema), 1, &k, n_calls, calls, &partial);
+    plan->hash_aggregate->distinct_above = cases[i].distinct_above;
+    plan = p_aggregate(&t.b, plan, 1, &k, n_calls, calls + 1, &output);
+    plan_run r;
+    plan_bind(&r, &t.ctx, t.arena, plan);
+    batch_source source;
+    batch_source_attach(&source, r.op->inputs[0], 0, batches, N / BATCH);
+    Halley__TaskInput task = HALLEY__TASK_INPUT__INIT;
+    assert_ok(&t.ctx, hly_op_open(r.op, &task));
+    uint32_t n = 0;
+    for (hly_batch *out;;) {
+      assert_ok(&t.ctx, hly_op_next(r.op, &out));
+      if (!out) break;
+      n += out->n_sel;
+    }
+    assert_int_equal(n, cases[i].n_keys);
+    assert_int_equal(r.op->inputs[0]->metrics[HALLEY__METRIC__SKIPPED_PARTIAL_ROWS], cases[i].skipped);
+    assert_int_equal(r.op->metrics[HALLEY__METRIC__SKIPPED_PARTIAL_ROWS], 0);
+    hly_op_close(r.op);
+    finish(&t);
+  }
+}
+
 static void ask_for_memory(batch_source *s, uint32_t batch) {
   hly_pool_spill(s->op.ctx->pool, INT64_MAX);
 }
@@ -746,6 +813,7 @@ int main(void) {
       cmocka_unit_test(test_keys_of_every_type),
       cmocka_unit_test(test_a_million_groups),
       cmocka_unit_test(test_partial_gives_up),
+      cmocka_unit_test(test_skipping_as_asked),
       cmocka_unit_test(test_spill_while_pulling),
       cmocka_unit_test(test_spill_while_giving),
       cmocka_unit_test(test_huge_strings),

@@ -140,6 +140,51 @@ static void test_group_on_disk(void **state) {
   assert_true(n_failed > 0);
 }
 
+static void ask_for_memory(batch_source *s, uint32_t batch) {
+  hly_pool_spill(s->op.ctx->pool, INT64_MAX);
+}
+
+// Spark asks for memory in the middle of each pull: a group that is still growing goes.
+static void test_group_spills_when_asked(void **state) {
+  uint32_t n_spills = 0;
+  for (int type = 0; type < N_TYPES; type++) {
+    for (int bits = 0; bits < 2; bits++) {
+      join_setup u = BASE;
+      u.type = (Halley__JoinType)type;
+      u.condition = bits;
+      u.skewed = true;
+      u.n_values = 3;
+      u.left_batches = u.right_batches = 12; // groups over several of them
+      join_test t;
+      plan_run expected;
+      bool failed;
+      join_start(&t, &u);
+      join_sort_side(&t, 0);
+      join_sort_side(&t, 1);
+      t.setup.build_left = type == HALLEY__JOIN_TYPE__RIGHT_OUTER;
+      join_expected(&t, false, &expected, &failed);
+      plan_bind(&t.run, &t.ctx, t.arena, t.plan);
+      for (uint32_t i = 0; i < 2; i++) {
+        batch_source_attach(&t.sources[i], t.run.op, i, t.batches[i], t.n_batches[i]);
+        t.sources[i].before = ask_for_memory;
+      }
+      Halley__TaskInput task = HALLEY__TASK_INPUT__INIT;
+      assert_ok(&t.ctx, plan_drain(&t.run, &task));
+      const int64_t *metrics = t.run.op->metrics;
+      n_spills += metrics[HALLEY__METRIC__SPILL_COUNT] > 0;
+      assert_int_equal(metrics[HALLEY__METRIC__SPILL_COUNT] > 0,
+                       metrics[HALLEY__METRIC__SPILL_MEMORY_BYTES] > 0);
+      if (type == HALLEY__JOIN_TYPE__FULL_OUTER) {
+        plan_sort_lines(&expected);
+        plan_sort_lines(&t.run);
+      }
+      plan_assert_same(&expected, &t.run);
+      join_finish(&t);
+    }
+  }
+  assert_true(n_spills > N_TYPES);
+}
+
 // Rows that come before an error of the kept input come out first.
 static void test_kept_input_fails(void **state) {
   join_setup u = BASE;
@@ -183,7 +228,7 @@ int main(void) {
       cmocka_unit_test(test_types),         cmocka_unit_test(test_keys),
       cmocka_unit_test(test_empty_sides),   cmocka_unit_test(test_errors),
       cmocka_unit_test(test_group_on_disk), cmocka_unit_test(test_kept_input_fails),
-      cmocka_unit_test(test_allocations),
+      cmocka_unit_test(test_allocations),   cmocka_unit_test(test_group_spills_when_asked),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

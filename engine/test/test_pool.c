@@ -73,6 +73,52 @@ static void largest_spills_first(void **state) {
   assert_int_equal(hly_pool_destroy(pool), 0);
 }
 
+// Each of the consumers may have its part of the fair bytes; who holds less than a mebibyte is none.
+static void fair_shares(void **state) {
+  hly_pool *pool = hly_pool_create_limited(1000ll * MB);
+  state_of a, b, c, d;
+  make(pool, &a, 'a');
+  make(pool, &b, 'b');
+  make(pool, &c, 'c');
+  make(pool, &d, 'd');
+  hly_reservation *mute = hly_reservation_create(pool, "cannot be asked", NULL, NULL);
+  hly_pool_share(pool, 60 * MB);
+  asked[0] = 0;
+  assert_int_equal(hly_reservation_grow(d.r, MB - 1), HLY_OK);
+  assert_int_equal(hly_reservation_grow(a.r, 60 * MB + 1), HLY_DENIED);
+  assert_int_equal(hly_reservation_bytes(a.r), 0);
+  assert_int_equal(hly_reservation_grow(a.r, 60 * MB), HLY_OK);
+  assert_int_equal(hly_reservation_grow(a.r, 1), HLY_DENIED);
+  assert_int_equal(hly_reservation_grow(mute, 100 * MB), HLY_OK); // nothing would come of refusing it
+  // A second one halves the share; what the first has beyond it stays until it wants more.
+  assert_int_equal(hly_reservation_grow(b.r, 30 * MB + 1), HLY_DENIED);
+  assert_int_equal(hly_reservation_grow(b.r, 30 * MB), HLY_OK);
+  hly_reservation_shrink(a.r, 35 * MB);
+  assert_int_equal(hly_reservation_grow(a.r, 5 * MB + 1), HLY_DENIED);
+  assert_int_equal(hly_reservation_grow(a.r, 5 * MB), HLY_OK);
+  hly_reservation_force(b.r, 10 * MB); // cannot be refused
+  assert_int_equal(hly_reservation_grow(c.r, 20 * MB + 1), HLY_DENIED);
+  assert_int_equal(hly_reservation_grow(c.r, 20 * MB), HLY_OK);
+  // Gone, or with nothing left: no consumer.
+  hly_reservation_shrink(a.r, 30 * MB - 1);
+  assert_int_equal(hly_reservation_grow(c.r, 10 * MB), HLY_OK);
+  hly_reservation_destroy(b.r);
+  assert_int_equal(hly_reservation_grow(c.r, 30 * MB), HLY_OK);
+  assert_int_equal(hly_reservation_grow(c.r, 1), HLY_DENIED);
+  // A mebibyte is granted whatever the share.
+  hly_pool_share(pool, 10);
+  assert_int_equal(hly_reservation_grow(a.r, MB - 1), HLY_OK);
+  assert_int_equal(hly_reservation_grow(a.r, 1), HLY_DENIED);
+  hly_pool_share(pool, 0);
+  assert_int_equal(hly_reservation_grow(a.r, 500 * MB), HLY_OK);
+  assert_string_equal(asked, ""); // nobody spills for another's share
+  hly_reservation_destroy(a.r);
+  hly_reservation_destroy(c.r);
+  hly_reservation_destroy(d.r);
+  hly_reservation_destroy(mute);
+  assert_int_equal(hly_pool_destroy(pool), 0);
+}
+
 static void grows_in_steps(void **state) {
   test_host host;
   test_host_init(&host, 10 * MB);
@@ -278,6 +324,7 @@ static void failing_allocations(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(largest_spills_first),
+      cmocka_unit_test(fair_shares),
       cmocka_unit_test(grows_in_steps),
       cmocka_unit_test(working_bytes_are_never_refused),
       cmocka_unit_test(leaks_are_told),

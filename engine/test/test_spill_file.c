@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "memory/spill_file.h"
@@ -15,6 +16,46 @@ static hly_ctx ctx;
 static hly_status (*real_temp_file)(void *, char *, uint32_t, hly_error *);
 static char path[1024];
 static int second_fd; // of the file under test, which has no name
+
+// The system's calls as a bad day has them. Ours stand in the place of libc's.
+static struct {
+  bool pieces;       // as little as a call may do, interrupted every other time
+  int64_t disk_room; // bytes that can still be written; -1: no bound
+  int read_error;    // 0: none
+  uint32_t n_calls;
+} trouble;
+
+ssize_t pwrite(int fd, const void *data, size_t n, off_t at) {
+  if (trouble.pieces && n > 1) {
+    if (trouble.n_calls++ % 2) {
+      errno = EINTR;
+      return -1;
+    }
+    n = n / 2;
+  }
+  if (trouble.disk_room >= 0 && (int64_t)n > trouble.disk_room) n = (size_t)trouble.disk_room;
+  if (n == 0) {
+    errno = ENOSPC;
+    return -1;
+  }
+  if (trouble.disk_room >= 0) trouble.disk_room -= (int64_t)n;
+  return syscall(SYS_pwrite64, fd, data, n, at);
+}
+
+ssize_t pread(int fd, void *out, size_t n, off_t at) {
+  if (trouble.read_error) {
+    errno = trouble.read_error;
+    return -1;
+  }
+  if (trouble.pieces && n > 1) {
+    if (trouble.n_calls++ % 2) {
+      errno = EINTR;
+      return -1;
+    }
+    n = n / 2;
+  }
+  return syscall(SYS_pread64, fd, out, n, at);
+}
 
 // Notes the path and keeps the file open, so that tests can damage it.
 static hly_status noting_temp_file(void *arg, char *out, uint32_t size, hly_error *error) {
@@ -30,6 +71,8 @@ static int setup(void **state) {
   real_temp_file = host.host.temp_file;
   host.host.temp_file = noting_temp_file;
   second_fd = -1;
+  memset(&trouble, 0, sizeof trouble);
+  trouble.disk_room = -1;
   test_ctx_init(&ctx, &host);
   return 0;
 }
@@ -39,6 +82,12 @@ static int teardown(void **state) {
   assert_int_equal(access(path, F_OK), -1); // nothing is left
   test_ctx_deinit(&ctx);
   return 0;
+}
+
+static void assert_said(const char *what) {
+  char said[4096];
+  hly_error_print(&ctx.error, said, sizeof said);
+  if (!strstr(said, what)) fail_msg("'%s' is not in '%s'", what, said);
 }
 
 // Byte k of section s: odd sections compress, even ones do not.
@@ -113,7 +162,7 @@ static void damage(void **state) {
     assert_ok(&ctx, hly_spill_open(f, 0, &r));
     assert_int_equal(hly_spill_read(r, back, sizeof back), HLY_ERR);
     assert_int_equal(ctx.error.id, HLY_E_SPILL_IO);
-    assert_non_null(strstr(ctx.error.text, path));
+    assert_said(path);
     hly_error_clear(&ctx.error);
     hly_spill_reader_close(r);
     assert_int_equal(pwrite(second_fd, &byte, 1, (off_t)i), 1);
@@ -132,6 +181,7 @@ static void damage(void **state) {
 
 static void limit(void **state) {
   ctx.max_temp_bytes = 100000;
+  ctx.plan = "Sort(Filter)";
   hly_spill_file *f;
   assert_ok(&ctx, hly_spill_create(&ctx, &f));
   uint8_t *data = hly_malloc(200000);
@@ -140,6 +190,10 @@ static void limit(void **state) {
   assert_true(ctx.temp_bytes > 60000);
   assert_int_equal(hly_spill_write(f, data, 70000), HLY_ERR);
   assert_int_equal(ctx.error.id, HLY_E_TEMP_LIMIT);
+  assert_string_equal(hly_error_condition(&ctx.error), "SPILL_OUT_OF_MEMORY");
+  assert_said("native plan Sort(Filter)");
+  assert_said(" 100000 bytes");
+  assert_said("spark.comet.maxTempDirectorySize");
   assert_int_equal(ctx.temp_bytes, 0);
   assert_int_equal(lseek(second_fd, 0, SEEK_END), 0); // the disk is free again at once
   hly_error_clear(&ctx.error);
@@ -162,14 +216,71 @@ static void disk_that_refuses(void **state) {
   hly_status st = hly_spill_write(f, data, 200000);
   assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
   assert_int_equal(st, HLY_ERR);
-  assert_int_equal(ctx.error.id, HLY_E_SPILL_IO);
-  assert_non_null(strstr(ctx.error.text, path));
-  assert_non_null(strstr(ctx.error.text, strerror(EFBIG)));
+  assert_int_equal(ctx.error.id, HLY_E_SPILL_WRITE);
+  assert_said(path);
+  assert_said(strerror(EFBIG));
   assert_int_equal(ctx.temp_bytes, 0);
   assert_int_equal(lseek(second_fd, 0, SEEK_END), 0);
   hly_error_clear(&ctx.error);
   hly_spill_close(f);
   hly_free(data);
+}
+
+// Full at whatever byte: one error that says so, and what was written is given up at once.
+static void full_disk(void **state) {
+  uint8_t *data = hly_malloc(200000);
+  for (uint32_t k = 0; k < 200000; k++) data[k] = byte_at(0, k);
+  for (int64_t room = 0; room < 200000; room += 19999) {
+    hly_spill_file *f;
+    uint64_t end;
+    assert_ok(&ctx, hly_spill_create(&ctx, &f));
+    trouble.disk_room = room;
+    hly_status st = hly_spill_write(f, data, 200000);
+    if (st == HLY_OK) st = hly_spill_end_section(f, &end);
+    assert_int_equal(st, HLY_ERR);
+    assert_int_equal(ctx.error.id, HLY_E_SPILL_WRITE);
+    assert_said(path);
+    assert_said(strerror(ENOSPC));
+    assert_int_equal(ctx.temp_bytes, 0);
+    assert_int_equal(lseek(second_fd, 0, SEEK_END), 0);
+    hly_error_clear(&ctx.error);
+    hly_spill_close(f);
+    close(second_fd);
+    assert_int_equal(access(path, F_OK), -1);
+    second_fd = -1;
+  }
+  hly_free(data);
+}
+
+// A call may do less than it was asked to, or nothing: that is no error.
+static void calls_in_pieces(void **state) {
+  uint8_t *data = hly_malloc(200000), *back = hly_malloc(200000);
+  for (uint32_t k = 0; k < 200000; k++) data[k] = byte_at(k / 70000, k);
+  hly_spill_file *f;
+  hly_spill_reader *r;
+  uint64_t end;
+  trouble.pieces = true;
+  assert_ok(&ctx, hly_spill_create(&ctx, &f));
+  assert_ok(&ctx, hly_spill_write(f, data, 200000));
+  assert_ok(&ctx, hly_spill_end_section(f, &end));
+  assert_int_equal(lseek(second_fd, 0, SEEK_END), end);
+  assert_ok(&ctx, hly_spill_open(f, 0, &r));
+  assert_ok(&ctx, hly_spill_read(r, back, 200000));
+  assert_memory_equal(data, back, 200000);
+  assert_true(trouble.n_calls > 20);
+  hly_spill_reader_close(r);
+  // A disk that gives nothing back.
+  trouble.read_error = EIO;
+  assert_ok(&ctx, hly_spill_open(f, 0, &r));
+  assert_int_equal(hly_spill_read(r, back, 1), HLY_ERR);
+  assert_int_equal(ctx.error.id, HLY_E_SPILL_IO);
+  assert_said(path);
+  assert_said(strerror(EIO));
+  hly_error_clear(&ctx.error);
+  hly_spill_reader_close(r);
+  hly_spill_close(f);
+  hly_free(data);
+  hly_free(back);
 }
 
 static hly_status no_place(void *arg, char *out, uint32_t size, hly_error *error) {
@@ -181,9 +292,9 @@ static void nowhere_to_write(void **state) {
   host.host.temp_file = no_place;
   hly_spill_file *f;
   assert_int_equal(hly_spill_create(&ctx, &f), HLY_ERR);
-  assert_int_equal(ctx.error.id, HLY_E_SPILL_IO);
-  assert_non_null(strstr(ctx.error.text, "/nowhere/at/all"));
-  assert_non_null(strstr(ctx.error.text, strerror(ENOENT)));
+  assert_int_equal(ctx.error.id, HLY_E_SPILL_WRITE);
+  assert_said("/nowhere/at/all");
+  assert_said(strerror(ENOENT));
 }
 
 static hly_status round_trip(void *arg) {
@@ -214,8 +325,13 @@ static void failing_allocations(void **state) {
 
 int main(void) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-  const struct CMUnitTest tests[] = {
-      TEST(sections),          TEST(damage),           TEST(limit),
-      TEST(disk_that_refuses), TEST(nowhere_to_write), TEST(failing_allocations)};
+  const struct CMUnitTest tests[] = {TEST(sections),
+                                     TEST(damage),
+                                     TEST(limit),
+                                     TEST(disk_that_refuses),
+                                     TEST(full_disk),
+                                     TEST(calls_in_pieces),
+                                     TEST(nowhere_to_write),
+                                     TEST(failing_allocations)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

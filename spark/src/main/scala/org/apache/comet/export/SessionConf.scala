@@ -4,7 +4,7 @@ import scala.util.Try
 
 import org.apache.spark.sql.internal.SQLConf
 
-import org.apache.comet.{CometConf, plan}
+import org.apache.comet.{CometConf, ConfEntry, plan}
 
 /** The session's settings that a native plan may depend on: part of what is bound, and of what a stage carries. */
 object SessionConf {
@@ -28,7 +28,10 @@ object SessionConf {
 
   def entries(conf: SQLConf): Seq[plan.Config] =
     sparkKeys.flatMap(key => valueOf(conf, key).map(entry(key, _))) ++
-      ownKeys.map(e => entry(e.key, e.get(conf).toString))
+      (ownKeys ++ engineKeys(conf)).map(e => entry(e.key, e.get(conf).toString))
+
+  private def engineKeys(conf: SQLConf): Seq[ConfEntry[_]] =
+    if (CometConf.RESPECT_DATAFUSION.get(conf)) Seq(CometConf.SKIP_PARTIAL_ROWS, CometConf.SKIP_PARTIAL_RATIO) else Nil
 
   /** None for a key that this Spark does not have, or that has neither a value nor a default. */
   private def valueOf(conf: SQLConf, key: String): Option[String] =

@@ -21,9 +21,8 @@ trait CometJoinExec extends CometOperatorExec with BinaryExecNode {
 
   protected def joinMetrics: Map[String, SQLMetric] = Map(
     "numOutputRows" -> SQLMetrics.createMetric(sparkContext, "number of output rows"),
-    "peakMemory" -> SQLMetrics.createSizeMetric(sparkContext, "peak memory"),
-    "spillSize" -> SQLMetrics.createSizeMetric(sparkContext, "spill size")
-  )
+    "peakMemory" -> SQLMetrics.createSizeMetric(sparkContext, "peak memory")
+  ) ++ NativeMetrics.ofSpills(sparkContext)
 
   protected def exportType: plan.JoinType = joinType match {
     case _: InnerLike => plan.JoinType.INNER

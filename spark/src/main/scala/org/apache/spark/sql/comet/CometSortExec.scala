@@ -16,9 +16,8 @@ case class CometSortExec(@transient original: SparkPlan, sortOrder: Seq[SortOrde
 
   override lazy val metrics: Map[String, SQLMetric] = Map(
     "sortTime" -> SQLMetrics.createTimingMetric(sparkContext, "sort time"),
-    "peakMemory" -> SQLMetrics.createSizeMetric(sparkContext, "peak memory"),
-    "spillSize" -> SQLMetrics.createSizeMetric(sparkContext, "spill size")
-  )
+    "peakMemory" -> SQLMetrics.createSizeMetric(sparkContext, "peak memory")
+  ) ++ NativeMetrics.ofSpills(sparkContext)
 
   override def exportNode(ctx: ExportContext): plan.Plan.Builder = {
     val sort = plan.Sort.newBuilder()

@@ -23,7 +23,8 @@ case class CometLocalTopKExec(@transient original: SparkPlan, sortOrder: Seq[Sor
     copy(sortOrder = Nil, child = original.canonicalized)
 
   override lazy val metrics: Map[String, SQLMetric] =
-    Map("numOutputRows" -> SQLMetrics.createMetric(sparkContext, "number of output rows"))
+    Map("numOutputRows" -> SQLMetrics.createMetric(sparkContext, "number of output rows")) ++
+      NativeMetrics.ofSpills(sparkContext)
 
   override def exportNode(ctx: ExportContext): plan.Plan.Builder = {
     val topK = plan.TopK.newBuilder().setLimit(limit.toLong)

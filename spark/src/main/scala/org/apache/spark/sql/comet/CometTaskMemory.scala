@@ -3,12 +3,14 @@ package org.apache.spark.sql.comet
 import java.util.concurrent.ConcurrentHashMap
 import java.util.concurrent.atomic.AtomicLong
 
-import org.apache.spark.{SparkEnv, TaskContext}
+import org.apache.spark.{SparkConf, SparkEnv, TaskContext}
 import org.apache.spark.internal.Logging
+import org.apache.spark.internal.config.{MEMORY_OFFHEAP_ENABLED, MEMORY_OFFHEAP_SIZE}
 import org.apache.spark.memory.{MemoryConsumer, TaskMemoryManager}
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.unsafe.Platform
 
-import org.apache.comet.{MemoryHost, Native}
+import org.apache.comet.{CometConf, MemoryHost, Native}
 
 /**
  * A task's native memory as Spark sees it: one consumer for all native plans of the task, however they nest. The
@@ -101,6 +103,11 @@ object CometTaskMemory {
 
   /** Bytes in buffers of the JVM's side now, in this process. */
   val bufferBytes = new AtomicLong
+
+  /** What the native consumers of a task divide among them: 0 where the first to come is served. */
+  private[comet] def fairBytes(conf: SQLConf, app: SparkConf): Long =
+    if (CometConf.MEMORY_POOL.get(conf) != "fair_unified" || !app.get(MEMORY_OFFHEAP_ENABLED)) 0L
+    else math.max(1L, (CometConf.MEMORY_POOL_FRACTION.get(conf) * app.get(MEMORY_OFFHEAP_SIZE)).toLong)
 
   /** The memory of the running task. */
   private[comet] def of(context: TaskContext): CometTaskMemory = {

@@ -1,8 +1,8 @@
 package org.apache.spark.sql.comet
 
-import org.apache.spark.TaskContext
+import org.apache.spark.{SparkContext, TaskContext}
 import org.apache.spark.sql.execution.SparkPlan
-import org.apache.spark.sql.execution.metric.SQLMetric
+import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 
 import org.apache.comet.Native
 import org.apache.comet.plan.Metric
@@ -27,6 +27,8 @@ private[comet] final class NativeMetrics(spec: MetricSpec) {
         input.incBytesRead(change(Metric.BYTES_SCANNED))
         input.incRecordsRead(change(Metric.OUTPUT_ROWS))
       }
+      context.taskMetrics().incMemoryBytesSpilled(change(Metric.SPILL_MEMORY_BYTES))
+      context.taskMetrics().incPeakExecutionMemory(change(Metric.PEAK_MEMORY))
       context.taskMetrics().incDiskBytesSpilled(change(Metric.SPILL_BYTES))
       System.arraycopy(now, 0, before, 0, now.length)
     }
@@ -63,6 +65,12 @@ private[comet] object NativeMetrics {
     Metric.DYNAMIC_FILTER_EARLY_INPUT_ROWS -> "dynamic_filter_early_input_rows",
     Metric.DYNAMIC_FILTER_EARLY_ROWS_PRUNED -> "dynamic_filter_early_rows_pruned",
     Metric.DATA_SIZE -> "dataSize"
+  )
+
+  /** What a node shows of the spilling of its operator. */
+  def ofSpills(sc: SparkContext): Map[String, SQLMetric] = Map(
+    "spillSize" -> SQLMetrics.createSizeMetric(sc, "spill size"),
+    "spill_count" -> SQLMetrics.createMetric(sc, "number of spills")
   )
 
   def of(planId: Int, node: SparkPlan, isScan: Boolean): MetricSpec = {

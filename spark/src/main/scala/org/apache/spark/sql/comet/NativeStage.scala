@@ -162,6 +162,7 @@ private[comet] final class NativeStage private (root: SparkPlan, sink: Option[Ex
       .setBatchSize(CometConf.BATCH_SIZE.get(conf))
       .setMaxTempBytes(CometConf.MAX_TEMP.get(conf))
       .setDebug(CometConf.DEBUG.get(conf))
+      .setFairBytes(CometTaskMemory.fairBytes(conf, sc.getConf))
     SessionConf.entries(conf).foreach(stage.addConf)
     val remote = leaves.exists(_.readsThroughHadoop)
     val spec = StageSpec(

@@ -15,15 +15,17 @@ import org.apache.spark.sql.vectorized.ColumnarBatch
  * What connects the two sides of a native exchange. Its RDD gives plans to run, not records; its blocks are frames of
  * the engine.
  *
- * @param dataSize  bytes of the rows as Spark counts them
- * @param spillSize bytes that map tasks wrote to their spill files
+ * @param dataSize   bytes of the rows as Spark counts them
+ * @param spillSize  bytes that map tasks wrote to their spill files
+ * @param spillCount how often they did
  */
 private[spark] final class CometShuffleDependency(
     rdd: RDD[Product2[Int, ColumnarBatch]],
     partitioner: Partitioner,
     processor: ShuffleWriteProcessor,
     val dataSize: SQLMetric,
-    val spillSize: SQLMetric
+    val spillSize: SQLMetric,
+    val spillCount: SQLMetric
 ) extends ShuffleDependency[Int, ColumnarBatch, ColumnarBatch](
       rdd,
       partitioner,

@@ -46,9 +46,8 @@ case class CometShuffleExchangeExec(
   private lazy val readMetrics = SQLShuffleReadMetricsReporter.createShuffleReadMetrics(sparkContext)
   override lazy val metrics: Map[String, SQLMetric] = Map(
     "dataSize" -> SQLMetrics.createSizeMetric(sparkContext, "data size"),
-    "numPartitions" -> SQLMetrics.createMetric(sparkContext, "number of partitions"),
-    "spillSize" -> SQLMetrics.createSizeMetric(sparkContext, "spill size")
-  ) ++ readMetrics ++ writeMetrics
+    "numPartitions" -> SQLMetrics.createMetric(sparkContext, "number of partitions")
+  ) ++ NativeMetrics.ofSpills(sparkContext) ++ readMetrics ++ writeMetrics
 
   // ---- the map side
 
@@ -78,7 +77,8 @@ case class CometShuffleExchangeExec(
       new PartitionIdPassthrough(partitionCount),
       ShuffleExchangeExec.createShuffleWriteProcessor(writeMetrics),
       longMetric("dataSize"),
-      longMetric("spillSize")
+      longMetric("spillSize"),
+      longMetric("spill_count")
     )
     metrics("numPartitions").set(dependency.partitioner.numPartitions)
     val executionId = sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY)

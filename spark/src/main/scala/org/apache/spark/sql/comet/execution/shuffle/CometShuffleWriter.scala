@@ -48,7 +48,9 @@ private[shuffle] final class CometShuffleWriter(
     reporter.incWriteTime(of(Metric.SHUFFLE_WRITE_NS))
     dependency.dataSize.add(of(Metric.DATA_SIZE))
     dependency.spillSize.add(of(Metric.SPILL_BYTES))
+    dependency.spillCount.add(of(Metric.SPILL_COUNT))
     val task = context.taskMetrics()
+    task.incMemoryBytesSpilled(of(Metric.SPILL_MEMORY_BYTES))
     task.incDiskBytesSpilled(of(Metric.SPILL_BYTES))
     task.incPeakExecutionMemory(of(Metric.PEAK_MEMORY))
   }
