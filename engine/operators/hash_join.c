@@ -24,13 +24,16 @@ static hly_status give_memory(hly_hash_join *h) {
   bool done;
   switch (h->phase) {
   case HLY_JOIN_BUILD: return hly_hash_join_flush(h, true);
-  case HLY_JOIN_PARTITION: return hly_hash_join_flush(h, false);
+  case HLY_JOIN_PARTITION:
+    // The rows of that batch lie in the store too, and are on no disk before it is known which are left.
+    return h->unloaded ? HLY_OK : hly_hash_join_flush(h, false);
   case HLY_JOIN_PROBE:
     if (hly_joiner_in_row(&h->joiner)) return HLY_OK; // its chain is in use
     // fall through
   case HLY_JOIN_TAIL:
     HLY_TRY(hly_hash_join_unload(h, &done));
     if (done) h->phase = HLY_JOIN_PARTITION;
+    h->unloaded = done;
     return HLY_OK;
   default: return HLY_OK;
   }
@@ -199,6 +202,7 @@ static hly_status take_rest(hly_hash_join *h) {
 static hly_status consume_probe(hly_hash_join *h) {
   hly_row_store_clear(&h->probe_store);
   h->probe_store.floor = HLY_JOIN_LEAST_BYTES;
+  h->unloaded = false;
   HLY_TRY(take_rest(h));
   if (h->from_disk) return hly_hash_join_unload_probe(h);
   while (!h->failed) {
@@ -354,7 +358,7 @@ hly_status hly_hash_join_open(hly_op *op, const Halley__TaskInput *task) {
   hly_ctx *ctx = op->ctx;
   h->phase = HLY_JOIN_BUILD;
   h->spillable = h->failed = h->probe_ended = h->tail_fails = false;
-  h->has_null = h->has_rows = h->from_disk = h->uncut = false;
+  h->has_null = h->has_rows = h->from_disk = h->uncut = h->unloaded = false;
   h->spill_status = HLY_OK;
   h->n_tail = h->next_tail = h->scan_block = h->scan_offset = 0;
   h->first = NULL;

@@ -68,6 +68,7 @@ typedef struct hly_hash_join {
   hly_join_spill *spill; // the deepest level; NULL: nothing was spilled
   bool from_disk;        // the probe batches are those of a partition
   bool uncut;            // the partition at hand would be no smaller in pieces
+  bool unloaded;         // the build side went to disk under a probe batch that is being joined
   hly_row_reader reader;
   hly_arena *arena;
   hly_batch *disk_batch, *disk_keys;

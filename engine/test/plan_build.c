@@ -218,7 +218,8 @@ static hly_status drain(plan_run *r, const Halley__TaskInput *task, bool ask) {
     if (st != HLY_OK || !batch) break;
     assert_true(batch->n_sel > 0);
     assert_true(batch->n_sel <= r->ctx->batch_rows);
-    if (ask) hly_pool_spill(r->ctx->pool, INT64_MAX); // the batch stays valid
+    // The batch stays valid, however often memory is asked for.
+    for (uint32_t i = 0; ask && i < 2; i++) hly_pool_spill(r->ctx->pool, INT64_MAX);
     add_lines(r, batch);
   }
   hly_op_close(r->op);
