@@ -594,8 +594,9 @@ object CometConf {
     Memory,
     Millis,
     10000L,
-    "How often an executor logs its native memory while native plans run.",
-    works = false
+    "How often an executor logs, at INFO, the bytes its native allocator has handed out and those that Spark has " +
+      "granted to tasks with native plans, while there are such; a warning where the first are more than its container " +
+      "has outside the heap. 0: never. Read when an executor starts its first native plan."
   )
   val TRACING = ignored("spark.comet.tracing.enabled", Memory, false, "Record what happens when, in fine detail.")
 

@@ -3,6 +3,8 @@ package org.apache.spark.sql.comet
 import java.util.concurrent.ConcurrentHashMap
 import java.util.concurrent.atomic.AtomicLong
 
+import scala.jdk.CollectionConverters._
+
 import org.apache.spark.{SparkConf, SparkEnv, TaskContext}
 import org.apache.spark.internal.Logging
 import org.apache.spark.internal.config.{MEMORY_OFFHEAP_ENABLED, MEMORY_OFFHEAP_SIZE}
@@ -104,6 +106,9 @@ object CometTaskMemory {
   /** Bytes in buffers of the JVM's side now, in this process. */
   val bufferBytes = new AtomicLong
 
+  /** Bytes that Spark has granted to each task that runs native plans now. */
+  private[comet] def grantedByTask: Seq[Long] = tasks.values().asScala.map(_.getUsed).toSeq
+
   /** What the native consumers of a task divide among them: 0 where the first to come is served. */
   private[comet] def fairBytes(conf: SQLConf, app: SparkConf): Long =
     if (CometConf.MEMORY_POOL.get(conf) != "fair_unified" || !app.get(MEMORY_OFFHEAP_ENABLED)) 0L
@@ -121,6 +126,7 @@ object CometTaskMemory {
       require(SparkEnv.get != null, "native plans run in tasks")
       val made = new CometTaskMemory(context.taskMemoryManager())
       tasks.put(attempt, made)
+      MemoryLog.start()
       // Listeners run newest first, so this one after those of all plans, which are opened later.
       context.addTaskCompletionListener[Unit](_ => made.close(attempt))
       made

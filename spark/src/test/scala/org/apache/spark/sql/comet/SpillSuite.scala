@@ -6,6 +6,7 @@ import org.apache.spark.executor.TaskMetrics
 import org.apache.spark.memory.SparkOutOfMemoryError
 import org.apache.spark.scheduler.{SparkListener, SparkListenerTaskEnd}
 import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.functions
 
 import org.apache.comet.{CometTestBase, RanNatively}
 
@@ -115,6 +116,28 @@ class SpillSuite extends CometTestBase {
       checkNative(sql("SELECT * FROM rows ORDER BY s"), "*")
     }
   }
+
+  // ---- somebody else in the task wants memory
+
+  // Within the native plan's call for it, a function of the user has all memory of the task asked for.
+  private def spillsInUpcall(name: String, cls: Class[_], query: String): Unit =
+    test(s"$name gives its memory up in the middle of an upcall") {
+      val take = (id: Long) => {
+        if (id % 16384 == 10000) DispatchSuite.takeEverything()
+        id
+      }
+      spark.udf.register("taking", functions.udf(take).asNondeterministic()) // stays where it is
+      val plan = checkNative(sql(query), "*")
+      assert(metric(plan, cls, "spill_count") > 0)
+    }
+
+  spillsInUpcall("an aggregate", classOf[CometHashAggregateExec], "SELECT s, count(id) FROM rows WHERE taking(id) >= 0 GROUP BY s")
+  spillsInUpcall("a sort", classOf[CometSortExec], "SELECT k, s FROM rows WHERE taking(id) >= 0 SORT BY s")
+  spillsInUpcall(
+    "an exchange",
+    classOf[execution.shuffle.CometShuffleExchangeExec],
+    "SELECT /*+ REPARTITION(3, k) */ k, s FROM rows WHERE taking(id) >= 0"
+  )
 
   // ---- partial aggregation that does not pay
 
