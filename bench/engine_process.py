@@ -1,6 +1,7 @@
 """One engine in a JVM of its own. Run as a program it is the process itself, which takes commands over a socket;
 imported, `Engine` is the handle on one."""
 import argparse
+import gc
 import importlib.util
 import os
 import re
@@ -156,6 +157,12 @@ def operators(plan):
     return found
 
 
+def collect_garbage(spark):
+    """Python's first: its frames hold those of the JVM, and these their plans with broadcasts."""
+    gc.collect()
+    spark._jvm.java.lang.System.gc()
+
+
 def status_bytes(pid, field):
     with open(f"/proc/{pid}/status") as status:
         return int(re.search(field + r":\s+(\d+) kB", status.read()).group(1)) * 1024
@@ -215,11 +222,11 @@ def serve(address, data, work):
             elif command == "peak_memory":
                 value = status_bytes(jvm_pid, "VmHWM")
             elif command == "resident_memory":
-                spark._jvm.java.lang.System.gc()
+                collect_garbage(spark)
                 value = status_bytes(jvm_pid, "VmRSS")
             elif command == "native_memory":
                 for _ in range(50):
-                    spark._jvm.java.lang.System.gc()
+                    collect_garbage(spark)
                     value = spark._jvm.org.apache.comet.Native.memoryInUse()
                     if value == 0:
                         break

@@ -14,7 +14,7 @@ import tpch_data
 from engine_process import Engine
 
 MIB = 1 << 20
-WARM_ROUNDS = 2
+WARM_ROUNDS = 4
 
 
 def slope(samples):

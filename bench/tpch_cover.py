@@ -1,6 +1,5 @@
 """TPC-H's answers under many settings: each of eight combinations must give what vanilla Spark gave once, with every
-operator native but those that have no native form; then once more on a local cluster, where executors are processes of
-their own.
+operator native; then once more on a local cluster, where executors are processes of their own.
 
 The combinations cover each pair of values of two settings at least once, but for batches of one row with 200
 partitions (two costs of the same kind, a minute long together).
@@ -40,9 +39,6 @@ COMBINATIONS = [dict(zip(FACTORS, line.split())) for line in """
 """.strip().splitlines()]
 LEFT_OUT = {(("partitions", "200"), ("batch", "1"))}
 
-# What Spark runs itself.
-NOT_NATIVE = {"BroadcastExchange"}
-
 CLUSTER = "local-cluster[2,1,1024]"
 
 
@@ -64,7 +60,7 @@ def run(halley, name, texts, expected):
     for number, text in texts.items():
         result = halley.query(text)
         fault = answers.difference(expected[number], result, tpch_data.ORDERED_BY.get(number, ()))
-        left = set(result.get("spark_operators", ())) - NOT_NATIVE
+        left = set(result.get("spark_operators", ()))
         native += result.get("native", 0)
         if fault:
             faults.append(f"q{number}, {name}: {fault}")
