@@ -16,7 +16,7 @@ final case class CometColumnarRule(session: SparkSession) extends ColumnarRule {
     override def apply(plan: SparkPlan): SparkPlan =
       if (!Gate.isOpen(session, conf) || Gate.isStreaming(plan)) plan
       else {
-        val ready = PruningBroadcasts(plan, conf)
+        val ready = DeferredProjections(PruningBroadcasts(plan, conf))
         Judge.native.judgeRest(ready, conf)
         val native = unlessTorn(ready, new Replacement(conf)(ready))
         PlanLog.planned(ready, native, conf)
