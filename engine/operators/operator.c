@@ -29,6 +29,23 @@ hly_status hly_op_bind(hly_binder *b, const Halley__Plan *plan, hly_op **out) {
   }
 }
 
+static bool has_unknown(const hly_type *t) {
+  if (t->kind == HLY_OTHER) return true;
+  for (uint32_t i = 0; i < t->n_fields; i++)
+    if (has_unknown(t->fields[i].type)) return true;
+  return false;
+}
+
+// Not even handed on: nobody knows what a value of such a type looks like (users' types).
+static hly_status check_columns(hly_binder *b, const hly_schema *schema) {
+  char text[128];
+  for (uint32_t i = 0; i < schema->n_fields; i++)
+    if (has_unknown(schema->fields[i].type))
+      return hly_bind_refuse(b, "column %s of type %s has no native form", schema->fields[i].name,
+                             hly_type_print(schema->fields[i].type, text, sizeof text));
+  return HLY_OK;
+}
+
 hly_status hly_op_create(hly_binder *b, const Halley__Plan *plan, const hly_op_class *cls, size_t size,
                          uint32_t n_inputs, hly_op **out) {
   *out = NULL;
@@ -41,6 +58,7 @@ hly_status hly_op_create(hly_binder *b, const Halley__Plan *plan, const hly_op_c
   op->ctx = b->ctx;
   op->plan_id = plan->id;
   HLY_TRY(hly_bind_schema(b, plan->output, plan->n_output, &op->output));
+  HLY_TRY(check_columns(b, &op->output));
   op->n_inputs = (uint32_t)plan->n_inputs;
   op->inputs = HLY_ARENA_NEW_N(b->arena, hly_op *, plan->n_inputs + 1);
   HLY_CHECK_MEM(b->ctx, op->inputs, plan->n_inputs * sizeof(hly_op *));
