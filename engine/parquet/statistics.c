@@ -357,13 +357,26 @@ static void read_bounds(const hly_pq_source *s, const hly_type *type, const hly_
   }
 }
 
+static int compare(order o, const value *a, const value *b) {
+  switch (o) {
+  case ORDER_INT: return (a->i > b->i) - (a->i < b->i);
+  case ORDER_FLOAT: return (a->f > b->f) - (a->f < b->f); // -0.0 equals 0.0, as it does for Spark
+  default: return hly_str_compare(&a->s, &b->s);
+  }
+}
+
 void hly_pq_bounds_read(const hly_pq_source *s, const hly_type *type, const hly_pq_metadata *m,
                         const hly_pq_row_group *rg, hly_pq_bounds *out) {
   memset(out, 0, sizeof *out);
   out->null_count = -1;
   if (!s->element || !s->legal || s->convert.kind == HLY_PQ_ALWAYS_NULL) return;
   const hly_pq_chunk *c = &rg->chunks[s->element->leaf];
-  if (c->has_metadata) read_bounds(s, type, m, c, out);
+  if (!c->has_metadata) return;
+  read_bounds(s, type, m, c, out);
+  order o;
+  // Nothing lies between them: they are wrong, and say nothing.
+  if (out->has_min && out->has_max && order_of(type, &o) && compare(o, &out->min, &out->max) > 0)
+    out->has_min = out->has_max = false;
 }
 
 bool hly_pq_may_fail(const hly_pq_source *s, const hly_type *type, const hly_pq_metadata *m,
@@ -375,14 +388,6 @@ bool hly_pq_may_fail(const hly_pq_source *s, const hly_type *type, const hly_pq_
   hly_pq_bounds_read(s, type, m, rg, &b);
   if (hly_pq_bounds_all_null(&b)) return false;
   return !(b.has_min && b.has_max); // both were converted, and so will be what lies between
-}
-
-static int compare(order o, const value *a, const value *b) {
-  switch (o) {
-  case ORDER_INT: return (a->i > b->i) - (a->i < b->i);
-  case ORDER_FLOAT: return (a->f > b->f) - (a->f < b->f); // -0.0 equals 0.0, as it does for Spark
-  default: return hly_str_compare(&a->s, &b->s);
-  }
 }
 
 static bool value_may_match(const node *n, const bounds *b, const value *v) {
