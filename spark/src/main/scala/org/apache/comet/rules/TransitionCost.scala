@@ -3,7 +3,7 @@ package org.apache.comet.rules
 import org.apache.spark.sql.catalyst.plans.logical.statsEstimation.EstimationUtils
 import org.apache.spark.sql.comet._
 import org.apache.spark.sql.comet.execution.shuffle.CometShuffleExchangeExec
-import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.{ExpandExec, GenerateExec, SparkPlan}
 import org.apache.spark.sql.execution.adaptive.{AQEShuffleReadExec, QueryStageExec}
 import org.apache.spark.sql.execution.exchange.ReusedExchangeExec
 
@@ -71,10 +71,19 @@ object TransitionCost {
   private def rowsInto(p: SparkPlan): Double =
     if (p.children.isEmpty) rows(p) else p.children.map(rows).max
 
-  private def rows(p: SparkPlan): Double = p.logicalLink match {
-    case Some(l) =>
+  /**
+   * Spark's guess, but no more than what goes in: without statistics of columns it takes a join for the product of its
+   * sides, and all above it gets that figure.
+   */
+  private def rows(p: SparkPlan): Double = {
+    val below = p match {
+      case _: ExpandExec | _: GenerateExec | _: QueryStageExec => None
+      case _ => p.children.map(rows).maxOption
+    }
+    val guess = p.logicalLink.map { l =>
       val stats = l.stats
       stats.rowCount.getOrElse(stats.sizeInBytes / EstimationUtils.getSizePerRow(l.output)).toDouble
-    case None => p.children.map(rows).maxOption.getOrElse(0.0)
+    }
+    (guess ++ below).minOption.getOrElse(0.0)
   }
 }
