@@ -116,11 +116,15 @@ abstract class CometTestBase extends AnyFunSuite with BeforeAndAfterAll {
   private def leftMemory(): Long =
     if (!NativeLibrary.isLoaded) 0
     else {
+      // Spark's cleaner goes through the broadcasts of a whole suite one by one: wait as long as there are fewer of them.
+      var least = Native.memoryInUse()
       var tries = 50
-      while (Native.memoryInUse() != 0 && tries > 0) {
+      while (least != 0 && tries > 0) {
         System.gc()
         Thread.sleep(100)
-        tries -= 1
+        val now = Native.memoryInUse()
+        tries = if (now < least) 50 else tries - 1
+        least = least.min(now)
       }
       Native.memoryInUse()
     }
