@@ -45,3 +45,18 @@ SELECT /*+ BROADCAST(b) */ a.x, b.id FROM (SELECT k, 100 DIV (id - 39) AS x FROM
 -- name: names and order of columns
 -- native: BroadcastHashJoin, *
 SELECT /*+ BROADCAST(d) */ * FROM (SELECT 100 DIV (k - 8) AS x, k AS key, id + 1 AS y, s FROM t) q JOIN d ON q.key = d.k;
+
+-- name: through a join that keeps all rows, to one that does not
+-- native: BroadcastHashJoin, BroadcastHashJoin, *
+SELECT /*+ BROADCAST(d, e) */ q.k, q.x, d.v, e.v AS w FROM (SELECT k, id % 7 AS m, 1 DIV (id - 6) AS x FROM t) q
+LEFT JOIN d ON q.k = d.k JOIN (SELECT k, v FROM d WHERE k < 6) e ON q.m = e.k;
+
+-- name: through a left join and a filter of what has no match
+-- native: BroadcastHashJoin, *
+SELECT /*+ BROADCAST(d) */ q.k, q.x FROM (SELECT k, 100 DIV (k - 3) AS x FROM t) q LEFT JOIN d ON q.k = d.k WHERE d.k IS NULL;
+
+-- name: through an existence join and a filter
+SELECT q.k, q.x FROM (SELECT k, id, 100 DIV (k - 8) AS x FROM t) q WHERE EXISTS (SELECT 1 FROM d WHERE d.k = q.k) OR q.id < 5;
+
+-- name: a right join that keeps its streamed side
+SELECT /*+ BROADCAST(d) */ d.k, q.x FROM d RIGHT JOIN (SELECT k, 100 DIV (k - 20) AS x FROM t) q ON q.k = d.k;

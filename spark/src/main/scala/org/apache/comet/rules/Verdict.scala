@@ -25,6 +25,12 @@ object Verdict {
     p.unsetTagValue(left)
   }
 
+  /** For a copy of a node over other columns, which brings the old one along. */
+  def forget(p: SparkPlan): Unit = {
+    p.unsetTagValue(tag)
+    p.unsetTagValue(left)
+  }
+
   /** Why a node that the engine can run was left to Spark all the same; in the place of what was true before. */
   def note(p: SparkPlan, reason: String): Unit = p.setTagValue(left, reason)
 

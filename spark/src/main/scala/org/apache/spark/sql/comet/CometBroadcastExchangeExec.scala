@@ -32,7 +32,8 @@ import org.apache.spark.util.SparkFatalException
  * build their table of them, one an executor. Whoever else reads the exchange (a join of Spark's, dynamic pruning) gets
  * the relation that Spark's exchange would have made, which is made when it is first asked for.
  *
- * To adaptive execution it is the Spark exchange it stands for: same statistics, same canonical form.
+ * To adaptive execution it is the Spark exchange it stands for, in canonical form and row count; its size is that of the
+ * rows, without what a hashed relation adds to them.
  */
 case class CometBroadcastExchangeExec(@transient original: BroadcastExchangeExec, mode: BroadcastMode, child: SparkPlan)
     extends BroadcastExchangeLike
