@@ -52,6 +52,16 @@ class BloomFilterSuite extends CometTestBase {
     checkNative(sql("SELECT bloom_filter_agg(l, 1000L) FILTER (WHERE i < 10) FROM bloom"), "HashAggregate", "HashAggregate")
   }
 
+  test("a filter's size is what the session allows") {
+    withSQLConf(
+      "spark.sql.optimizer.runtime.bloomFilter.maxNumItems" -> "100000",
+      "spark.sql.optimizer.runtime.bloomFilter.maxNumBits" -> "8192"
+    ) {
+      checkNative(sql("SELECT bloom_filter_agg(l, 100000L, 8192L) FROM bloom"), "HashAggregate", "HashAggregate")
+      checkNative(sql("SELECT bloom_filter_agg(l, 10L * 10L, 4096L + 1L) FROM bloom"), "HashAggregate", "HashAggregate")
+    }
+  }
+
   test("one half of the aggregation may be Spark's") {
     withSQLConf("spark.comet.expression.StringReverse.enabled" -> "false", "spark.comet.expression.Reverse.enabled" -> "false") {
       Seq("SELECT bloom_filter_agg(length(reverse(t))) FROM bloom", "SELECT reverse(hex(bloom_filter_agg(l, 1000L))) FROM bloom").foreach {

@@ -56,7 +56,7 @@ object AggExport {
     if (merges(c)) {
       out.setBufferOffset(bufferOffset)
     } else {
-      f.children.foreach(a => out.addArgs(ctx.expr(a, input)))
+      arguments(f).foreach(a => out.addArgs(ctx.expr(a, input)))
       c.filter.foreach(p => out.setFilter(ctx.expr(p, input)))
     }
     bufferOf(c).foreach(a => out.addBuffer(TypeExport.attribute(a)))
@@ -67,6 +67,19 @@ object AggExport {
     }
     ExprExport.switchReason(SQLConf.get, f.getClass.getSimpleName).foreach(text => out.setRefused(text))
     out.build()
+  }
+
+  /** A Bloom filter's size is a constant, and no larger than the session allows. */
+  private def arguments(f: AggregateFunction): Seq[Expression] = f match {
+    case b: BloomFilterAggregate =>
+      def atMost(size: Expression, limit: Long) = Literal(size.eval().asInstanceOf[Number].longValue.min(limit))
+      val conf = SQLConf.get
+      Seq(
+        b.child,
+        atMost(b.estimatedNumItemsExpression, conf.getConf(SQLConf.RUNTIME_BLOOM_FILTER_MAX_NUM_ITEMS)),
+        atMost(b.numBitsExpression, conf.getConf(SQLConf.RUNTIME_BLOOM_FILTER_MAX_NUM_BITS))
+      )
+    case other => other.children
   }
 
   /** A number for the place, the same each time: it is part of the message, which verdicts are kept by. */
