@@ -116,14 +116,15 @@ abstract class CometTestBase extends AnyFunSuite with BeforeAndAfterAll {
   private def leftMemory(): Long =
     if (!NativeLibrary.isLoaded) 0
     else {
-      // Spark's cleaner goes through the broadcasts of a whole suite one by one: wait as long as there are fewer of them.
+      // Spark's cleaner goes through the broadcasts of a whole suite one by one: wait as long as there are fewer of them,
+      // and a minute for the next.
       var least = Native.memoryInUse()
-      var tries = 50
+      var tries = 600
       while (least != 0 && tries > 0) {
         System.gc()
         Thread.sleep(100)
         val now = Native.memoryInUse()
-        tries = if (now < least) 50 else tries - 1
+        tries = if (now < least) 600 else tries - 1
         least = least.min(now)
       }
       Native.memoryInUse()
