@@ -106,6 +106,7 @@ abstract class CometTestBase extends AnyFunSuite with BeforeAndAfterAll {
   override def afterAll(): Unit =
     try {
       spark.catalog.clearCache()
+      assert(spark.sparkContext.getExecutorMemoryStatus.nonEmpty, "a context that cleans up nothing was left behind")
       assert(leftMemory() == 0, "bytes of native memory were left behind")
       assert(CometTaskMemory.bufferBytes.get == 0, "buffers of tasks were left behind")
       assert(CometTaskMemory.leakedBytes.get == 0, "reservations outlived their task")
@@ -116,15 +117,14 @@ abstract class CometTestBase extends AnyFunSuite with BeforeAndAfterAll {
   private def leftMemory(): Long =
     if (!NativeLibrary.isLoaded) 0
     else {
-      // Spark's cleaner goes through the broadcasts of a whole suite one by one: wait as long as there are fewer of them,
-      // and a minute for the next.
+      // Spark's cleaner goes through the broadcasts of a whole suite one by one: wait as long as there are fewer of them.
       var least = Native.memoryInUse()
-      var tries = 600
+      var tries = 100
       while (least != 0 && tries > 0) {
         System.gc()
         Thread.sleep(100)
         val now = Native.memoryInUse()
-        tries = if (now < least) 600 else tries - 1
+        tries = if (now < least) 100 else tries - 1
         least = least.min(now)
       }
       Native.memoryInUse()

@@ -44,7 +44,11 @@ class CometShuffleSuite extends CometTestBase {
 
   override def afterAll(): Unit =
     try sql("DROP TABLE IF EXISTS shuffled")
-    finally super.afterAll()
+    finally {
+      // After a fetch failure Spark drops the executor's block manager, which a local master cannot register again.
+      TestSession.stop()
+      super.afterAll()
+    }
 
   private def exchanges(plan: SparkPlan): Seq[CometShuffleExchangeExec] =
     RanNatively.nodes(plan).collect { case e: CometShuffleExchangeExec => e }
