@@ -69,6 +69,19 @@ static inline void hly_join_mark(uint8_t *row, uint64_t mark) {
 static inline void hly_join_set_next(uint8_t *row, const uint8_t *next) {
   hly_join_set_link(row, (hly_join_link(row) & HLY_JOIN_MARKS) | (uint64_t)(uintptr_t)next);
 }
+static inline bool hly_join_is_integer(const hly_type *t) {
+  return t->phys >= HLY_PHYS_I8 && t->phys <= HLY_PHYS_I64;
+}
+// An integer key of a row.
+static inline int64_t hly_join_load_integer(const uint8_t *row, const hly_row_field *field) {
+  const void *at = row + field->offset;
+  switch (field->size) {
+  case 1: return *(const int8_t *)at;
+  case 2: return *(const int16_t *)at;
+  case 4: return *(const int32_t *)at;
+  default: return *(const int64_t *)at;
+  }
+}
 // Whether a key is null: then the row matches nothing.
 static inline bool hly_join_null_key(const hly_join_rows *j, const uint8_t *row) {
   for (uint32_t at = j->keys.null_offset; at < j->keys.null_offset + (j->n_keys + 7) / 8; at++)

@@ -68,22 +68,11 @@ static hly_status need_slots(hly_join_table *t, uint64_t n, bool force) {
 // ---- One integer key.
 
 static bool is_integer(const hly_join_rows *rows) {
-  if (rows->n_keys != 1) return false;
-  hly_phys phys = rows->key_types[0]->phys;
-  return phys >= HLY_PHYS_I8 && phys <= HLY_PHYS_I64;
-}
-
-static inline int64_t load_integer(const void *values, size_t i, uint32_t size) {
-  switch (size) {
-  case 1: return ((const int8_t *)values)[i];
-  case 2: return ((const int16_t *)values)[i];
-  case 4: return ((const int32_t *)values)[i];
-  default: return ((const int64_t *)values)[i];
-  }
+  return rows->n_keys == 1 && hly_join_is_integer(rows->key_types[0]);
 }
 
 static inline int64_t key_of(const hly_join_rows *rows, const uint8_t *row) {
-  return load_integer(row + rows->keys.fields[0].offset, 0, rows->keys.fields[0].size);
+  return hly_join_load_integer(row, &rows->keys.fields[0]);
 }
 
 // Least key and range of the rows that can match; false when there is none.

@@ -55,10 +55,6 @@ void hly_key_filter_clear(hly_key_filter *f) {
   f->ready = f->empty = f->exact = false;
 }
 
-static bool is_integer(const hly_type *t) {
-  return t->phys >= HLY_PHYS_I8 && t->phys <= HLY_PHYS_I64;
-}
-
 // ---- hashes: of one key after the other, over the rows
 
 static inline uint64_t mix(uint64_t h, uint64_t v) {
@@ -120,15 +116,6 @@ static inline uint64_t bits_of(uint64_t h) {
 
 // ---- filling
 
-static inline int64_t load_integer(const void *values, size_t i, uint32_t size) {
-  switch (size) {
-  case 1: return ((const int8_t *)values)[i];
-  case 2: return ((const int16_t *)values)[i];
-  case 4: return ((const int32_t *)values)[i];
-  default: return ((const int64_t *)values)[i];
-  }
-}
-
 // Next rows that can match; 0 at the end.
 static uint32_t next_rows(const hly_join_rows *rows, const hly_row_store *store, uint32_t *block,
                           uint32_t *offset, uint8_t **page, bool *more) {
@@ -151,7 +138,7 @@ static int compare(hly_phys phys, const hly_pq_value *a, const hly_pq_value *b) 
 static void widen_integers(hly_key_bounds *b, const hly_row_field *field, uint8_t *const *page, uint32_t n) {
   int64_t lo = b->has_min ? (int64_t)b->min.i : INT64_MAX, hi = b->has_max ? (int64_t)b->max.i : INT64_MIN;
   for (uint32_t i = 0; i < n; i++) {
-    int64_t v = load_integer(page[i] + field->offset, 0, field->size);
+    int64_t v = hly_join_load_integer(page[i], field);
     lo = v < lo ? v : lo;
     hi = v > hi ? v : hi;
   }
@@ -165,7 +152,7 @@ static void widen(hly_key_bounds *b, const hly_row_field *field, uint8_t *const 
                   bool *nan) {
   hly_phys phys = field->type->phys;
   if (n == 0) return;
-  if (is_integer(field->type)) {
+  if (hly_join_is_integer(field->type)) {
     widen_integers(b, field, page, n);
     return;
   }
@@ -232,7 +219,7 @@ static hly_status need_words(hly_key_filter *f, hly_ctx *ctx, uint64_t n, hly_re
 }
 
 static bool fits_exact(const hly_key_filter *f, uint64_t n_rows, uint64_t *n_words) {
-  if (f->n_keys != 1 || !is_integer(f->types[0])) return false;
+  if (f->n_keys != 1 || !hly_join_is_integer(f->types[0])) return false;
   uint64_t range = (uint64_t)f->bounds[0].max.i - (uint64_t)f->bounds[0].min.i;
   *n_words = range / 64 + 1;
   if (range / 8 < EXACT_BYTES) return true;
@@ -250,7 +237,7 @@ static void add_rows(hly_key_filter *f, const hly_join_rows *rows, uint8_t *cons
   if (f->exact) {
     const hly_row_field *field = &rows->keys.fields[f->keys[0]];
     for (uint32_t i = 0; i < n; i++) {
-      uint64_t bit = (uint64_t)load_integer(page[i] + field->offset, 0, field->size) - (uint64_t)f->least;
+      uint64_t bit = (uint64_t)hly_join_load_integer(page[i], field) - (uint64_t)f->least;
       f->words[bit >> 6] |= 1ull << (bit & 63);
     }
     return;
