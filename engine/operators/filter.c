@@ -6,9 +6,6 @@
 #include "operators/parquet_scan.h"
 #include "operators/selection.h"
 
-// Batches with fewer than one row in SPARSE left are compacted: operators above would touch mostly dead rows.
-enum { SPARSE = 8 };
-
 typedef struct filter {
   hly_op op;
   hly_exprs *condition;
@@ -49,20 +46,7 @@ static hly_status next_filter(hly_op *op, hly_batch **out) {
     uint32_t n = 0;
     HLY_TRY(hly_exprs_filter(f->condition, ctx, in, f->sel.rows, &n, &f->failed));
     if (n == 0) continue;
-    if (n == in->n_sel) {
-      *out = in;
-      return HLY_OK;
-    }
-    f->view = *in;
-    f->view.sel = f->sel.rows;
-    f->view.n_sel = n;
-    if ((uint64_t)n * SPARSE < in->n_rows) {
-      HLY_TRY(hly_batch_compact(ctx, f->dense, &f->view, false));
-      *out = f->dense;
-    } else {
-      *out = &f->view;
-    }
-    return HLY_OK;
+    return hly_selection_narrow(ctx, in, f->sel.rows, n, &f->view, f->dense, out);
   }
   return raise(f);
 }

@@ -8,7 +8,6 @@
 enum {
   DULL_BATCHES = 2, // after so many in a row it is given up
   DULL_SHARE = 16,  // a batch of which less than one row in so many is dropped
-  SPARSE = 8,       // fewer survivors than one row in so many are compacted
   MEMORY = 1 << 20, // rows from which on older ones count half
 };
 
@@ -150,19 +149,7 @@ static hly_status next_early(hly_op *op, hly_batch **out) {
     uint32_t n;
     HLY_TRY(hly_runtime_filter_apply(e->filter, op->ctx, in, e->sel.rows, &n));
     if (n == 0) continue;
-    if (n == in->n_sel) {
-      *out = in;
-      return HLY_OK;
-    }
-    e->view = *in;
-    e->view.sel = e->sel.rows;
-    e->view.n_sel = n;
-    *out = &e->view;
-    if ((uint64_t)n * SPARSE < in->n_rows) {
-      HLY_TRY(hly_batch_compact(op->ctx, e->dense, &e->view, false));
-      *out = e->dense;
-    }
-    return HLY_OK;
+    return hly_selection_narrow(op->ctx, in, e->sel.rows, n, &e->view, e->dense, out);
   }
 }
 

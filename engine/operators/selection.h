@@ -44,5 +44,23 @@ HLY_MUST_CHECK static inline hly_status hly_selection_cut(hly_ctx *ctx, hly_sele
   batch->n_sel = n;
   return HLY_OK;
 }
+// Of a batch with fewer than one row in so many left operators would touch mostly dead rows.
+enum { HLY_SELECTION_SPARSE = 8 };
+
+// What an operator hands on of `in` where only the n rows of `sel` are left: `in` itself, *view of it, or,
+// where they are sparse, their copy in `dense`.
+HLY_MUST_CHECK static inline hly_status hly_selection_narrow(hly_ctx *ctx, hly_batch *in, const uint32_t *sel,
+                                                             uint32_t n, hly_batch *view, hly_batch *dense,
+                                                             hly_batch **out) {
+  *out = in;
+  if (n == in->n_sel) return HLY_OK;
+  *view = *in;
+  view->sel = sel;
+  view->n_sel = n;
+  *out = view;
+  if ((uint64_t)n * HLY_SELECTION_SPARSE >= in->n_rows) return HLY_OK;
+  *out = dense;
+  return hly_batch_compact(ctx, dense, view, false);
+}
 
 #endif
