@@ -1,20 +1,13 @@
 // Nanoseconds a row of the bitmap routines, at every CPU level of the machine.
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/bits.h"
 #include "base/cpu.h"
 #include "base/mem.h"
+#include "bench.h"
 
 enum { N = 8192, ROUNDS = 20000 };
-
-// Of this thread, so that a busy machine does not count.
-static int64_t cpu_ns(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 static uint8_t *bytes, *back;
 static uint64_t *bits, *out;

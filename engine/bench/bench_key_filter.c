@@ -2,26 +2,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/mem.h"
+#include "bench.h"
 #include "operators/key_filter.h"
 
 enum { BATCH = 8192, ROUNDS = 400, MAX_KEYS = 2 };
-
-static uint64_t seed = 1;
-
-static uint64_t next(void) {
-  seed = seed * 6364136223846793005ull + 1442695040888963407ull;
-  return seed >> 20;
-}
-
-// Of this thread, so that a busy machine does not count.
-static int64_t cpu_ns(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 static void check(hly_ctx *ctx, hly_status st) {
   if (st == HLY_OK) return;

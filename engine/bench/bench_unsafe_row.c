@@ -1,19 +1,12 @@
 // Nanoseconds a row to encode and decode UnsafeRows of common shapes.
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/mem.h"
+#include "bench.h"
 #include "rows/unsafe_row.h"
 
 enum { N = 8192, ROUNDS = 300 };
-
-// Of this thread, so that a busy machine does not count.
-static int64_t cpu_ns(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 static hly_status run(hly_ctx *ctx, const char *what, const hly_kind *kinds, uint32_t n, bool nulls,
                       uint32_t length) {

@@ -1,4 +1,4 @@
-// What the benches of expressions share: messages of expressions over one batch, and the thread's own clock.
+// What the benches of expressions share: messages of expressions over one batch.
 // Part of each bench's one file.
 #ifndef HLY_BENCH_EXPR_BENCH_H
 #define HLY_BENCH_EXPR_BENCH_H
@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/mem.h"
+#include "bench.h"
 #include "expr/expr.h"
 #include "vector/str.h"
 
@@ -78,13 +78,6 @@ static Halley__Expr *text(const char *s) {
   e->literal->bytes_value.data = (uint8_t *)hly_arena_copy(arena, s, strlen(s));
   e->literal->bytes_value.len = strlen(s);
   return e;
-}
-
-// Of this thread, so that a busy machine does not count.
-static int64_t cpu_ns(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
 #endif
