@@ -35,27 +35,20 @@
   }                                                                                                          \
   }
 
-static hly_status murmur3(hly_call *call) {
-  uint32_t *out = call->out, first = *(const uint32_t *)call->state;
-  HLY_FOR_ROWS(call->rows, i, out[i] = first;);
-  for (uint32_t a = 0; a < call->n_args; a++) {
-    const hly_arg *arg = &call->args[a];
-    HASH_ARG(uint32_t, hly_murmur3_int, hly_murmur3_long, hly_murmur3_bytes)
+// The function: the seed for all rows, then one argument after the other.
+#define HASH(name, O, INT, LONG, BYTES)                                                                      \
+  static hly_status name(hly_call *call) {                                                                   \
+    O *out = call->out, first = *(const O *)call->state;                                                     \
+    HLY_FOR_ROWS(call->rows, i, out[i] = first;);                                                            \
+    for (uint32_t a = 0; a < call->n_args; a++) {                                                            \
+      const hly_arg *arg = &call->args[a];                                                                   \
+      HASH_ARG(O, INT, LONG, BYTES)                                                                          \
+    }                                                                                                        \
+    call->valid = NULL;                                                                                      \
+    return HLY_OK;                                                                                           \
   }
-  call->valid = NULL;
-  return HLY_OK;
-}
-
-static hly_status xxhash64(hly_call *call) {
-  uint64_t *out = call->out, first = *(const uint64_t *)call->state;
-  HLY_FOR_ROWS(call->rows, i, out[i] = first;);
-  for (uint32_t a = 0; a < call->n_args; a++) {
-    const hly_arg *arg = &call->args[a];
-    HASH_ARG(uint64_t, hly_xxh64_int, hly_xxh64_long, hly_xxh64_bytes)
-  }
-  call->valid = NULL;
-  return HLY_OK;
-}
+HASH(murmur3, uint32_t, hly_murmur3_int, hly_murmur3_long, hly_murmur3_bytes)
+HASH(xxhash64, uint64_t, hly_xxh64_int, hly_xxh64_long, hly_xxh64_bytes)
 
 static hly_status bind(hly_binder *b, const hly_fn_call *call, hly_kind kind, hly_kernel_fn fn,
                        hly_kernel *out) {
