@@ -1,6 +1,6 @@
 package org.apache.spark.sql.execution.comet
 
-import java.io.{Externalizable, ObjectInput, ObjectOutput}
+import java.io.{DataInput, DataInputStream, DataOutput, DataOutputStream, Externalizable, ObjectInput, ObjectOutput}
 import java.lang.ref.Cleaner
 
 import scala.concurrent.ExecutionContextExecutorService
@@ -54,7 +54,12 @@ final class BroadcastFrames(
   }
   override def hashCode(): Int = System.identityHashCode(this)
 
-  override def writeExternal(out: ObjectOutput): Unit = {
+  override def writeExternal(out: ObjectOutput): Unit = save(out)
+  override def readExternal(in: ObjectInput): Unit = load(in)
+  override def write(kryo: Kryo, out: Output): Unit = save(new DataOutputStream(out)) // which keeps nothing back
+  override def read(kryo: Kryo, in: Input): Unit = load(new DataInputStream(in))
+
+  private def save(out: DataOutput): Unit = {
     out.writeLong(nRows)
     out.writeLong(nBytes)
     out.writeBoolean(hasOnlyNullKeys)
@@ -65,7 +70,7 @@ final class BroadcastFrames(
     }
   }
 
-  override def readExternal(in: ObjectInput): Unit = {
+  private def load(in: DataInput): Unit = {
     nRows = in.readLong()
     nBytes = in.readLong()
     hasOnlyNullKeys = in.readBoolean()
@@ -74,24 +79,6 @@ final class BroadcastFrames(
       in.readFully(frame)
       frame
     }
-  }
-
-  override def write(kryo: Kryo, out: Output): Unit = {
-    out.writeLong(nRows)
-    out.writeLong(nBytes)
-    out.writeBoolean(hasOnlyNullKeys)
-    out.writeInt(data.length)
-    data.foreach { frame =>
-      out.writeInt(frame.length)
-      out.writeBytes(frame)
-    }
-  }
-
-  override def read(kryo: Kryo, in: Input): Unit = {
-    nRows = in.readLong()
-    nBytes = in.readLong()
-    hasOnlyNullKeys = in.readBoolean()
-    data = Array.fill(in.readInt())(in.readBytes(in.readInt()))
   }
 }
 
