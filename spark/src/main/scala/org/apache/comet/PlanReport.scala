@@ -9,7 +9,7 @@ import org.apache.spark.sql.execution.adaptive.{AQEShuffleReadExec, AdaptiveSpar
 import org.apache.spark.sql.execution.exchange.ReusedExchangeExec
 import org.apache.spark.sql.internal.SQLConf
 
-import org.apache.comet.rules.{DeferredProjections, Gate, Judge, Replacement, Transitions, Verdict}
+import org.apache.comet.rules.{Gate, Replacement, Transitions, Verdict}
 
 /** How much of a plan is native. */
 final case class Coverage(native: Int, spark: Int, transitions: Int) {
@@ -63,9 +63,7 @@ object PlanReport {
 
   private def replaced(plan: SparkPlan, conf: SQLConf): SparkPlan = plan.session match {
     case session: SparkSession if Gate.isOpen(session, conf) && !Gate.isStreaming(plan) =>
-      val ready = DeferredProjections(plan)
-      Judge.native.judgeRest(ready, conf)
-      val native = new Replacement(conf)(ready)
+      val native = new Replacement(conf)(Replacement.prepared(plan, conf))
       Transitions(ApplyColumnarRulesAndInsertTransitions(Nil, outputsColumnar = false)(native))
     case _ => plan
   }

@@ -16,8 +16,7 @@ final case class CometColumnarRule(session: SparkSession) extends ColumnarRule {
     override def apply(plan: SparkPlan): SparkPlan =
       if (!Gate.isOpen(session, conf) || Gate.isStreaming(plan)) plan
       else {
-        val ready = DeferredProjections(PruningBroadcasts(plan, conf))
-        Judge.native.judgeRest(ready, conf)
+        val ready = Replacement.prepared(plan, conf)
         val native = unlessTorn(ready, new Replacement(conf)(ready))
         PlanLog.planned(ready, native, conf)
         if (CometConf.EXPLAIN_PLAN_ONLY.get(conf)) JoinChoice.withoutSparkHashJoins(plan)

@@ -190,6 +190,13 @@ final class Replacement(conf: SQLConf) {
 
 object Replacement {
 
+  /** Spark's plan as nodes are replaced in it: rearranged where the native one must differ, each node judged. */
+  def prepared(plan: SparkPlan, conf: SQLConf): SparkPlan = {
+    val ready = DeferredProjections(PruningBroadcasts(plan, conf))
+    Judge.native.judgeRest(ready, conf)
+    ready
+  }
+
   /** Hashing has no use for sorted input; the sort that was only there for the operator above goes. */
   def withoutSort(input: SparkPlan): SparkPlan = input match {
     case s: CometSortExec => s.child
