@@ -344,6 +344,14 @@ class PlanningContractSuite extends CometTestBase {
     }
   }
 
+  test("a join below an operator of Spark's is worth the rows made of its output") {
+    withEach("spark.comet.exec.project.enabled" -> "false") {
+      val plan = checkSparkAnswer(query("SELECT f.id + 1 AS x, d.name FROM c_facts f JOIN c_dims d ON f.k = d.k")).get
+      assert(nodes(plan).exists(_.isInstanceOf[ProjectExec]), plan)
+      assert(nodes(plan).exists(_.isInstanceOf[CometBroadcastHashJoinExec]), plan)
+    }
+  }
+
   test("the native plan is logged before and after it runs where asked for") {
     val texts = LogCapture.during(org.apache.logging.log4j.Level.INFO) {
       withSQLConf("spark.comet.explain.native.enabled" -> "true")(query("SELECT id + 1 FROM c_facts WHERE id > 3").collect())
