@@ -8,7 +8,6 @@ import org.apache.spark.sql.execution.adaptive.{AQEShuffleReadExec, ShuffleQuery
 import org.apache.spark.sql.execution.exchange.Exchange
 import org.apache.spark.sql.execution.joins._
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.types.{ArrayType, DataType, StructType}
 
 import org.apache.comet.{CometConf, ConfEntry}
 
@@ -77,7 +76,7 @@ object JoinOperators {
       val switches = Seq(CometConf.OP_SORT_MERGE_JOIN) ++ m.condition.map(_ => CometConf.OP_SORT_MERGE_JOIN_FILTER)
       val join = operator(m, switches, merge)
       if (!CometConf.SORT_MERGE_AS_HASH_JOIN.get(SQLConf.get)) Some(join)
-      else if (!m.leftKeys.exists(k => isNested(k.dataType))) Some(join.copy(unordered = Some(hash _)))
+      else if (m.leftKeys.forall(k => NativeOperators.isOrderable(k.dataType))) Some(join.copy(unordered = Some(hash _)))
       // The engine has no order of such keys.
       else {
         val noOrder = Some("a sort-merge join by nested keys whose order of rows is made use of")
@@ -103,11 +102,6 @@ object JoinOperators {
   /** One that raises where a row has a second match. */
   private def refuseType(j: BaseJoinExec): Seq[String] =
     if (j.joinType == LeftSingle) Seq(s"${j.joinType.sql} JOIN has no native form") else Nil
-
-  private def isNested(t: DataType): Boolean = t match {
-    case _: StructType | _: ArrayType => true
-    case _ => false
-  }
 
   private def streamed(buildSide: BuildSide)(children: Seq[SparkPlan]): Seq[SparkPlan] =
     Seq(if (buildSide == BuildLeft) children.last else children.head)

@@ -7,6 +7,7 @@ import org.apache.spark.sql.execution.aggregate.{BaseAggregateExec, HashAggregat
 import org.apache.spark.sql.execution.exchange.{BroadcastExchangeExec, ShuffleExchangeExec}
 import org.apache.spark.sql.execution.joins.BaseJoinExec
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types.{ArrayType, DataType, StructType}
 
 import org.apache.comet.{CometConf, ConfEntry}
 import org.apache.comet.export.ExprExport
@@ -37,7 +38,7 @@ object InputNeed {
  * @param unordered what to build instead where nobody needs the order of its rows; then no order is asked of its
  *                inputs, either
  * @param noOrder why there is no native node where the order of its rows is needed; then `message` is of the node
- *                that `unordered` builds
+ *                that is built where it is not
  * @param reads   those of the children that must give batches, or be turned into them
  */
 final case class NativeOperator(
@@ -149,7 +150,19 @@ object NativeOperators {
       )
     val refuse = () =>
       (if (a.isStreaming) Seq("a streaming aggregate keeps its state in Spark") else Nil) ++ refuseInputFile(a)()
-    operator(a, Seq(CometConf.OP_AGGREGATE), InputNeed.Any, build, refuse)
+    // The native one hashes and is sorted after that.
+    val noOrder = a match {
+      case s: SortAggregateExec if s.outputOrdering.exists(o => !isOrderable(o.dataType)) =>
+        Some("a sort aggregate by nested keys whose order of rows is made use of")
+      case _ => None
+    }
+    operator(a, Seq(CometConf.OP_AGGREGATE), InputNeed.Any, build, refuse).copy(noOrder = noOrder)
+  }
+
+  /** Whether the engine has an order of such values; of those that it has at all. */
+  private[rules] def isOrderable(t: DataType): Boolean = t match {
+    case _: StructType | _: ArrayType => false
+    case _ => true
   }
 
   /** Its value is that of the file being read, which is another one by the time an operator has read all its input. */

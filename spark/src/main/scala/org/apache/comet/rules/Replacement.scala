@@ -144,11 +144,15 @@ final class Replacement(conf: SQLConf) {
     val safe = p match {
       // Over columns it would put the children's partitions behind each other, also where it has promised to zip them.
       case _: UnionExec if children.exists(givesNativeBatches) =>
-        children.map(c => if (givesNativeBatches(c)) ColumnarToRowExec(c) else c)
+        children.map(c => if (givesNativeBatches(c)) asRows(c) else c)
       case _ => children
     }
     if (safe.corresponds(p.children)(_ eq _)) p else p.withNewChildren(safe)
   }
+
+  /** With all transitions below: Spark does not look for places for them below one that it finds. */
+  private def asRows(native: SparkPlan): SparkPlan =
+    ApplyColumnarRulesAndInsertTransitions(Nil, outputsColumnar = false)(native)
 
   /** A sort aggregate promises an order that hash aggregation does not give. */
   private def withOrderOf(p: SparkPlan, native: SparkPlan): SparkPlan = p match {
@@ -162,7 +166,8 @@ final class Replacement(conf: SQLConf) {
   private def childOrderMatters(p: SparkPlan, own: Boolean): Boolean = p match {
     case a: BaseAggregateExec if a.aggregateExpressions.exists(dependsOnOrder) => true
     // Run as a hash aggregate, whose output is sorted where that matters.
-    case s: SortAggregateExec if Verdict.of(s).exists(_.bound) => false
+    case s: SortAggregateExec if Verdict.of(s).exists(_.bound) =>
+      own && NativeOperators.of(s).exists(_.noOrder.isDefined)
     case j: SortMergeJoinExec if !own && becomesHashJoin(j) => false
     case _: Exchange | _: BaseAggregateExec | _: SortExec | _: TakeOrderedAndProjectExec => p.requiredChildOrdering.exists(_.nonEmpty)
     case _: ProjectExec | _: FilterExec => own

@@ -257,6 +257,26 @@ class PlanningContractSuite extends CometTestBase {
     }
   }
 
+  test("sort aggregates: nested keys, in order where it counts") {
+    withEach() {
+      val text = "SELECT named_struct('a', k, 's', s) AS g, array(k) AS h, max(s) AS m FROM c_facts GROUP BY ALL"
+      checkFallback(query(text), "a sort aggregate by nested keys whose order of rows is made use of")
+      checkNative(query(s"SELECT m, count(*) FROM ($text) GROUP BY m"), "HashAggregate")
+      checkFallback(query(s"SELECT *, row_number() OVER (PARTITION BY g ORDER BY m) FROM ($text)"), "no native counterpart")
+    }
+  }
+
+  test("a union that stays with Spark, over native operators that read Spark's") {
+    withEach() {
+      val windowed = "SELECT k, count(*) OVER (PARTITION BY k) AS n FROM c_facts"
+      checkNative(query(s"SELECT id, 1 AS n FROM range(3) UNION ALL SELECT k, max(n) FROM ($windowed) GROUP BY k"), "HashAggregate")
+      checkNative(
+        query(s"SELECT id FROM range(3) UNION ALL (SELECT id FROM range(3) UNION ALL SELECT max(n) FROM ($windowed) GROUP BY k)"),
+        "HashAggregate"
+      )
+    }
+  }
+
   test("distinct aggregates, with and without filters") {
     withEach() {
       checkSparkAnswer(query("SELECT k, count(DISTINCT s), sum(id) FROM c_facts GROUP BY k"))
