@@ -64,6 +64,16 @@ test: setup-test jar engine-debug ## all tests: engine under sanitizers, then Sp
 engine-test: engine-debug ## the engine's tests (ctest, ASan + UBSan); T=regex picks some
 	@scripts/run-tests engine $(if $(T),--match '$(T)')
 
+# The sanitizer's memory layout does not stand much randomization of addresses.
+RACING := test_broadcast_table test_plan test_pool
+.PHONY: engine-tsan
+engine-tsan: setup-engine ## the engine's tests that use threads, under ThreadSanitizer
+	@echo "==> engine (TSan)"
+	@mkdir -p build
+	@cmake -S engine -B build/tsan -G Ninja -DCMAKE_BUILD_TYPE=Debug -DHALLEY_RACES=ON >build/tsan.log 2>&1 || { cat build/tsan.log; exit 1; }
+	@cmake --build build/tsan -j $(JOBS) --target $(RACING)
+	@for t in $(RACING); do setarch -R build/tsan/$$t || exit 1; done
+
 .PHONY: spark-test
 spark-test: engine setup-spark ## ScalaTest in local Spark; S=suite picks one, SQL=text the SQL files, CONF=k=v
 	@scripts/run-tests library spark $(if $(S),--suite '$(S)') $(if $(SQL),--sql '$(SQL)') \

@@ -105,10 +105,10 @@ static void run(hly_ctx *ctx, const workload *w) {
     passed += n;
   }
   printf("%-28s %-7s %7llu kB  build %5.1f ns/row  test %5.2f ns/row  %6.2f%% of rows pass\n", w->name,
-         !f->words  ? "none"
-         : f->exact ? "exact"
-                    : "blocked",
-         (unsigned long long)(f->n_words * 8 >> 10), build, (double)test / BATCH / ROUNDS,
+         !f->set->words  ? "none"
+         : f->set->exact ? "exact"
+                         : "blocked",
+         (unsigned long long)(f->set->n_words * 8 >> 10), build, (double)test / BATCH / ROUNDS,
          100.0 * (double)passed / BATCH / ROUNDS);
   hly_key_scratch_deinit(s);
   hly_free(s);

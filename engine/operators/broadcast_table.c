@@ -32,6 +32,11 @@ static int64_t table_bytes(const hly_broadcast_table *t) {
 
 // Not with the mutex held.
 static void destroy(hly_broadcast_table *t) {
+  for (hly_broadcast_keys *k = t->keys, *next; k; k = next) {
+    next = k->next;
+    hly_key_set_clear(&k->set);
+    hly_free(k);
+  }
   hly_join_table_clear(&t->table);
   hly_row_store_clear(&t->store);
   hly_reservation_destroy(t->reservation);
@@ -165,9 +170,23 @@ static void wait_a_while(void) { // mutex held, but not while it waits
   pthread_cond_clockwait(&changed, &mutex, CLOCK_MONOTONIC, &until);
 }
 
+// Until *state is not BUILDING, or is by the caller: *build. The mutex is held, but not in the host.
+static hly_status await(int *state, hly_ctx *ctx, bool *build) {
+  while (*state == BUILDING) {
+    wait_a_while();
+    if (*state != BUILDING) break;
+    pthread_mutex_unlock(&mutex);
+    hly_status st = hly_ctx_check(ctx);
+    pthread_mutex_lock(&mutex);
+    HLY_TRY(st);
+  }
+  *build = *state == EMPTY;
+  if (*build) *state = BUILDING;
+  return HLY_OK;
+}
+
 hly_status hly_broadcast_pin(hly_broadcast *b, hly_ctx *ctx, const void *key, size_t n_key,
                              hly_broadcast_table **out, bool *build) {
-  hly_status st = HLY_OK;
   *out = NULL;
   *build = false;
   pthread_mutex_lock(&mutex);
@@ -179,17 +198,7 @@ hly_status hly_broadcast_pin(hly_broadcast *b, hly_ctx *ctx, const void *key, si
   }
   if (t->pins++ == 0 && t->state == READY) idle_remove(t);
   b->refs++;
-  while (st == HLY_OK && t->state == BUILDING) {
-    wait_a_while();
-    if (t->state != BUILDING) break;
-    pthread_mutex_unlock(&mutex);
-    st = hly_ctx_check(ctx);
-    pthread_mutex_lock(&mutex);
-  }
-  if (st == HLY_OK && t->state == EMPTY) {
-    t->state = BUILDING;
-    *build = true;
-  }
+  hly_status st = await(&t->state, ctx, build);
   pthread_mutex_unlock(&mutex);
   if (st == HLY_OK)
     *out = t;
@@ -234,6 +243,55 @@ void hly_broadcast_unpin(hly_broadcast_table *t) {
   pthread_mutex_unlock(&mutex);
   destroy_all(dead);
   if (last) hly_free(b);
+}
+
+// ---- What is known of a table's keys.
+
+static hly_broadcast_keys *find_keys(const hly_broadcast_table *t, const uint32_t *which, uint32_t n) {
+  hly_broadcast_keys *k = t->keys;
+  while (k && (k->n != n || memcmp(k->which, which, n * sizeof *which))) k = k->next;
+  return k;
+}
+
+static hly_broadcast_keys *make_keys(hly_broadcast_table *t, const uint32_t *which, uint32_t n) {
+  hly_broadcast_keys *k = hly_calloc(1, sizeof *k + n * sizeof *which);
+  if (!k) return NULL;
+  memcpy(k->which, which, n * sizeof *which);
+  k->n = n;
+  k->next = t->keys;
+  t->keys = k;
+  return k;
+}
+
+hly_status hly_broadcast_find_keys(hly_broadcast_table *t, hly_ctx *ctx, const uint32_t *which, uint32_t n,
+                                   hly_broadcast_keys **out, bool *build) {
+  *out = NULL;
+  *build = false;
+  pthread_mutex_lock(&mutex);
+  hly_broadcast_keys *k = find_keys(t, which, n);
+  if (!k) k = make_keys(t, which, n);
+  hly_status st = k ? await(&k->state, ctx, build) : HLY_OK;
+  pthread_mutex_unlock(&mutex);
+  HLY_CHECK_MEM(ctx, k, sizeof *k + n * sizeof *which);
+  HLY_TRY(st);
+  *out = k;
+  return HLY_OK;
+}
+
+void hly_broadcast_publish_keys(hly_broadcast_table *t, hly_broadcast_keys *keys) {
+  pthread_mutex_lock(&mutex);
+  keys->state = READY;
+  counts.key_sets++;
+  counts.bytes += keys->set.n_bytes;
+  pthread_cond_broadcast(&changed);
+  pthread_mutex_unlock(&mutex);
+}
+
+void hly_broadcast_abandon_keys(hly_broadcast_keys *keys) {
+  pthread_mutex_lock(&mutex);
+  keys->state = EMPTY;
+  pthread_cond_broadcast(&changed);
+  pthread_mutex_unlock(&mutex);
 }
 
 hly_broadcast_counts hly_broadcast_count(void) {

@@ -149,10 +149,17 @@ static hly_status consume_build(hly_hash_join *h) {
 }
 
 // Tells the operators below the probe side, which have not given a row yet, what keys there are. Not when the
-// build side is on disk: then they let everything pass.
+// build side is on disk: then they let everything pass. So does one that there is no memory for.
 static hly_status build_filters(hly_hash_join *h) {
-  for (hly_key_filter *f = h->key_filters; f; f = f->next)
-    HLY_TRY(hly_key_filter_build(f, h->op.ctx, &h->joiner.kept, &h->store, h->reservation));
+  hly_ctx *ctx = h->op.ctx;
+  for (hly_key_filter *f = h->key_filters; f; f = f->next) {
+    hly_status st = h->shared ? hly_hash_join_share_keys(h, f)
+                              : hly_key_filter_build(f, ctx, &h->joiner.kept, &h->store, h->reservation);
+    if (st == HLY_NOMEM)
+      hly_error_clear(&ctx->error);
+    else
+      HLY_TRY(st);
+  }
   return HLY_OK;
 }
 
@@ -389,9 +396,9 @@ void hly_hash_join_close(hly_op *op) {
   if (h->build_keys) hly_exprs_close(h->build_keys);
   if (h->probe_keys) hly_exprs_close(h->probe_keys);
   hly_hash_join_spill_close(h);
+  for (hly_key_filter *f = h->key_filters; f; f = f->next) hly_key_filter_clear(f);
   hly_hash_join_leave_shared(h);
   hly_join_table_deinit(&h->table);
-  for (hly_key_filter *f = h->key_filters; f; f = f->next) hly_key_filter_clear(f);
   if (h->reservation) {
     if (h->store.ctx) hly_row_store_clear(&h->store);
     if (h->probe_store.ctx) hly_row_store_clear(&h->probe_store);

@@ -90,6 +90,8 @@ HLY_MUST_CHECK hly_status hly_hash_join_bind_shared(hly_binder *b, hly_hash_join
 HLY_MUST_CHECK hly_status hly_hash_join_take_shared(hly_hash_join *h, hly_status (*build)(hly_hash_join *h),
                                                     bool *none);
 void hly_hash_join_leave_shared(hly_hash_join *h);
+// Lets the filter use the set of keys that the tasks share, which this task builds when it is the first.
+HLY_MUST_CHECK hly_status hly_hash_join_share_keys(hly_hash_join *h, hly_key_filter *f);
 
 // Whether build rows are given when the probe side has ended.
 static inline bool hly_hash_join_has_tail(const hly_hash_join *h) {

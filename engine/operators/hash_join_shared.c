@@ -1,7 +1,7 @@
 // Joins whose build side is a broadcast value: one table for all tasks of the process (broadcast_table.h).
 // The task that builds it runs the same code as one that builds a table of its own, but what that allocates
 // is not the task's: a task's memory ends with it. Nor may a builder wait for the task's share, while tasks
-// that wait for the table hold theirs.
+// that wait for the table hold theirs. The sets of keys that run-time filters read are built in the same way.
 #include "operators/hash_join.h"
 
 #include <string.h>
@@ -67,6 +67,24 @@ void hly_hash_join_leave_shared(hly_hash_join *h) {
   hly_join_table_forget(&h->table);
   hly_broadcast_unpin(h->shared);
   h->shared = NULL;
+}
+
+hly_status hly_hash_join_share_keys(hly_hash_join *h, hly_key_filter *f) {
+  hly_broadcast_table *t = h->shared;
+  hly_broadcast_keys *keys;
+  bool first;
+  HLY_TRY(hly_broadcast_find_keys(t, h->op.ctx, f->keys, f->n_keys, &keys, &first));
+  if (first) {
+    hly_status st = hly_key_set_build(&keys->set, h->op.ctx, &h->joiner.kept, f->keys, f->n_keys, &h->store,
+                                      t->reservation);
+    if (st != HLY_OK) {
+      hly_broadcast_abandon_keys(keys);
+      return st;
+    }
+    hly_broadcast_publish_keys(t, keys);
+  }
+  f->set = &keys->set;
+  return HLY_OK;
 }
 
 // ---- Binding.

@@ -33,26 +33,13 @@ hly_status hly_key_filter_bind(hly_ctx *ctx, hly_arena *arena, const hly_join_ro
   f->n_keys = n;
   f->keys = HLY_ARENA_NEW_N(arena, uint32_t, n);
   f->types = HLY_ARENA_NEW_N(arena, const hly_type *, n);
-  f->bounds = HLY_ARENA_NEW_N(arena, hly_key_bounds, n);
-  if (!f->keys || !f->types || !f->bounds) return hly_ctx_nomem(ctx, n * sizeof *f->bounds);
+  if (!f->keys || !f->types) return hly_ctx_nomem(ctx, n * sizeof *f->types);
   for (uint32_t k = 0; k < n; k++) {
     f->keys[k] = keys[k];
     f->types[k] = rows->key_types[keys[k]];
   }
   *out = f;
   return HLY_OK;
-}
-
-void hly_key_filter_clear(hly_key_filter *f) {
-  for (uint32_t k = 0; k < f->n_keys; k++) {
-    hly_free(f->bounds[k].own[0]);
-    hly_free(f->bounds[k].own[1]);
-    f->bounds[k] = (hly_key_bounds){0};
-  }
-  if (f->words) hly_reservation_shrink(f->reservation, (int64_t)(f->n_words * 8));
-  hly_free(f->words);
-  f->words = NULL;
-  f->ready = f->empty = f->exact = false;
 }
 
 // ---- hashes: of one key after the other, over the rows
@@ -116,13 +103,23 @@ static inline uint64_t bits_of(uint64_t h) {
 
 // ---- filling
 
+// What a set is made of.
+typedef struct source {
+  const hly_join_rows *rows;
+  const uint32_t *which; // keys
+  const hly_row_store *store;
+} source;
+
+static const hly_row_field *field_of(const source *from, uint32_t k) {
+  return &from->rows->keys.fields[from->which[k]];
+}
+
 // Next rows that can match; 0 at the end.
-static uint32_t next_rows(const hly_join_rows *rows, const hly_row_store *store, uint32_t *block,
-                          uint32_t *offset, uint8_t **page, bool *more) {
-  uint32_t n = hly_row_store_scan(store, block, offset, page, PAGE), kept = 0;
+static uint32_t next_rows(const source *from, uint32_t *block, uint32_t *offset, uint8_t **page, bool *more) {
+  uint32_t n = hly_row_store_scan(from->store, block, offset, page, PAGE), kept = 0;
   *more = n > 0;
   for (uint32_t i = 0; i < n; i++)
-    if (!hly_join_null_key(rows, page[i])) page[kept++] = page[i];
+    if (!hly_join_null_key(from->rows, page[i])) page[kept++] = page[i];
   return kept;
 }
 
@@ -168,59 +165,62 @@ static void widen(hly_key_bounds *b, const hly_row_field *field, uint8_t *const 
   }
 }
 
-static hly_status own_bytes(hly_ctx *ctx, hly_str *s, uint8_t **own) {
+// Reserves what cannot be refused.
+static void pay(hly_key_set *s, int64_t n_bytes) {
+  hly_reservation_force(s->reservation, n_bytes);
+  s->n_bytes += n_bytes;
+}
+
+static hly_status own_bytes(hly_key_set *set, hly_ctx *ctx, hly_str *s, uint8_t **own) {
   if (s->len <= HLY_STR_INLINE) return HLY_OK;
   uint8_t *copy = hly_malloc(s->len);
   HLY_CHECK_MEM(ctx, copy, s->len);
+  pay(set, s->len);
   memcpy(copy, s->u.out.ptr, s->len);
   *s = hly_str_make(copy, s->len);
   *own = copy;
   return HLY_OK;
 }
 
-static hly_status find_bounds(hly_key_filter *f, hly_ctx *ctx, const hly_join_rows *rows,
-                              const hly_row_store *store, uint64_t *n_rows) {
+static hly_status find_bounds(hly_key_set *s, hly_ctx *ctx, const source *from, uint64_t *n_rows) {
   uint32_t block = 0, offset = 0;
   uint8_t *page[PAGE];
   bool more = true, nan = false;
   *n_rows = 0;
   for (uint64_t pages = 0; more; pages++) {
-    uint32_t n = next_rows(rows, store, &block, &offset, page, &more);
+    uint32_t n = next_rows(from, &block, &offset, page, &more);
     *n_rows += n;
-    for (uint32_t k = 0; k < f->n_keys; k++)
-      widen(&f->bounds[k], &rows->keys.fields[f->keys[k]], page, n, &nan);
+    for (uint32_t k = 0; k < s->n_keys; k++) widen(&s->bounds[k], field_of(from, k), page, n, &nan);
     if (pages % 1024 == 1023) HLY_TRY(hly_ctx_poll(ctx));
   }
-  for (uint32_t k = 0; k < f->n_keys; k++) {
-    hly_key_bounds *b = &f->bounds[k];
-    hly_phys phys = f->types[k]->phys;
+  for (uint32_t k = 0; k < s->n_keys; k++) {
+    hly_key_bounds *b = &s->bounds[k];
+    hly_phys phys = field_of(from, k)->type->phys;
     if (nan && (phys == HLY_PHYS_F32 || phys == HLY_PHYS_F64)) b->has_min = b->has_max = false;
     if (phys != HLY_PHYS_STR || !b->has_min) continue;
-    HLY_TRY(own_bytes(ctx, &b->min.s, &b->own[0]));
-    HLY_TRY(own_bytes(ctx, &b->max.s, &b->own[1]));
+    HLY_TRY(own_bytes(s, ctx, &b->min.s, &b->own[0]));
+    HLY_TRY(own_bytes(s, ctx, &b->max.s, &b->own[1]));
   }
   return HLY_OK;
 }
 
-static hly_status need_words(hly_key_filter *f, hly_ctx *ctx, uint64_t n, hly_reservation *reservation) {
+static hly_status need_words(hly_key_set *s, hly_ctx *ctx, uint64_t n) {
   int64_t n_bytes = (int64_t)(n * 8);
-  if (n_bytes <= SMALL_BYTES)
-    hly_reservation_force(reservation, n_bytes);
-  else
-    HLY_TRY(hly_reservation_grow(reservation, n_bytes));
-  f->words = hly_calloc(n, 8);
-  if (!f->words) {
-    hly_reservation_shrink(reservation, n_bytes);
-    return hly_ctx_nomem(ctx, n_bytes);
+  if (n_bytes > SMALL_BYTES) {
+    HLY_TRY(hly_reservation_grow(s->reservation, n_bytes));
+    s->n_bytes += n_bytes;
+  } else {
+    pay(s, n_bytes);
   }
-  f->n_words = n;
-  f->reservation = reservation;
+  s->words = hly_calloc(n, 8);
+  HLY_CHECK_MEM(ctx, s->words, n_bytes);
+  s->n_words = n;
   return HLY_OK;
 }
 
-static bool fits_exact(const hly_key_filter *f, uint64_t n_rows, uint64_t *n_words) {
-  if (f->n_keys != 1 || !hly_join_is_integer(f->types[0])) return false;
-  uint64_t range = (uint64_t)f->bounds[0].max.i - (uint64_t)f->bounds[0].min.i;
+static bool fits_exact(const hly_key_set *s, const source *from, uint64_t n_rows, uint64_t *n_words) {
+  if (s->n_keys != 1 || !hly_join_is_integer(field_of(from, 0)->type)) return false;
+  uint64_t range = (uint64_t)s->bounds[0].max.i - (uint64_t)s->bounds[0].min.i;
   *n_words = range / 64 + 1;
   if (range / 8 < EXACT_BYTES) return true;
   return range / EXACT_BITS < n_rows && range / 8 < MAX_BYTES;
@@ -233,57 +233,89 @@ static bool fits_blocked(uint64_t n_rows, uint64_t *n_words) {
   return n * 64 >= n_rows * BLOCKED_LEAST;
 }
 
-static void add_rows(hly_key_filter *f, const hly_join_rows *rows, uint8_t *const *page, uint32_t n) {
-  if (f->exact) {
-    const hly_row_field *field = &rows->keys.fields[f->keys[0]];
+static void add_rows(hly_key_set *s, const source *from, uint8_t *const *page, uint32_t n) {
+  if (s->exact) {
+    const hly_row_field *field = field_of(from, 0);
     for (uint32_t i = 0; i < n; i++) {
-      uint64_t bit = (uint64_t)hly_join_load_integer(page[i], field) - (uint64_t)f->least;
-      f->words[bit >> 6] |= 1ull << (bit & 63);
+      uint64_t bit = (uint64_t)hly_join_load_integer(page[i], field) - (uint64_t)s->least;
+      s->words[bit >> 6] |= 1ull << (bit & 63);
     }
     return;
   }
   for (uint32_t i = 0; i < n; i++) {
     uint64_t h = 0;
-    for (uint32_t k = 0; k < f->n_keys; k++)
-      mix_values(f->types[k]->phys, page[i] + rows->keys.fields[f->keys[k]].offset, NULL, 1, &h);
-    f->words[h >> f->shift] |= bits_of(h);
+    for (uint32_t k = 0; k < s->n_keys; k++) {
+      const hly_row_field *field = field_of(from, k);
+      mix_values(field->type->phys, page[i] + field->offset, NULL, 1, &h);
+    }
+    s->words[h >> s->shift] |= bits_of(h);
   }
 }
 
-static hly_status fill(hly_key_filter *f, hly_ctx *ctx, const hly_join_rows *rows, const hly_row_store *store,
-                       uint64_t n_rows, hly_reservation *reservation) {
+static hly_status add_all(hly_key_set *s, hly_ctx *ctx, const source *from, uint64_t n_rows) {
   uint64_t n_words;
-  f->exact = fits_exact(f, n_rows, &n_words);
-  if (!f->exact && !fits_blocked(n_rows, &n_words)) return HLY_OK;
-  hly_status st = need_words(f, ctx, n_words, reservation);
+  s->exact = fits_exact(s, from, n_rows, &n_words);
+  if (!s->exact && !fits_blocked(n_rows, &n_words)) return HLY_OK;
+  hly_status st = need_words(s, ctx, n_words);
   if (st == HLY_DENIED) return HLY_OK;
   HLY_TRY(st);
-  if (f->exact) {
-    f->least = (int64_t)f->bounds[0].min.i;
-    f->range = (uint64_t)f->bounds[0].max.i - (uint64_t)f->least;
+  if (s->exact) {
+    s->least = (int64_t)s->bounds[0].min.i;
+    s->range = (uint64_t)s->bounds[0].max.i - (uint64_t)s->least;
   } else {
-    f->shift = 64 - (uint32_t)__builtin_ctzll(n_words);
+    s->shift = 64 - (uint32_t)__builtin_ctzll(n_words);
   }
   uint32_t block = 0, offset = 0;
   uint8_t *page[PAGE];
   bool more = true;
   for (uint64_t pages = 0; more; pages++) {
-    uint32_t n = next_rows(rows, store, &block, &offset, page, &more);
-    add_rows(f, rows, page, n);
+    uint32_t n = next_rows(from, &block, &offset, page, &more);
+    add_rows(s, from, page, n);
     if (pages % 1024 == 1023) HLY_TRY(hly_ctx_poll(ctx));
   }
   return HLY_OK;
 }
 
+static hly_status fill(hly_key_set *s, hly_ctx *ctx, const source *from, uint32_t n_keys) {
+  uint64_t n_rows;
+  s->bounds = hly_calloc(n_keys, sizeof *s->bounds);
+  HLY_CHECK_MEM(ctx, s->bounds, n_keys * sizeof *s->bounds);
+  s->n_keys = n_keys;
+  HLY_TRY(find_bounds(s, ctx, from, &n_rows));
+  s->empty = n_rows == 0;
+  return s->empty ? HLY_OK : add_all(s, ctx, from, n_rows);
+}
+
+hly_status hly_key_set_build(hly_key_set *out, hly_ctx *ctx, const hly_join_rows *rows, const uint32_t *which,
+                             uint32_t n, const hly_row_store *store, hly_reservation *reservation) {
+  *out = (hly_key_set){.reservation = reservation};
+  hly_status st = fill(out, ctx, &(source){rows, which, store}, n);
+  if (st != HLY_OK) hly_key_set_clear(out);
+  return st;
+}
+
+void hly_key_set_clear(hly_key_set *s) {
+  for (uint32_t k = 0; k < s->n_keys; k++) {
+    hly_free(s->bounds[k].own[0]);
+    hly_free(s->bounds[k].own[1]);
+  }
+  hly_free(s->bounds);
+  hly_free(s->words);
+  if (s->n_bytes) hly_reservation_shrink(s->reservation, s->n_bytes);
+  *s = (hly_key_set){0};
+}
+
 hly_status hly_key_filter_build(hly_key_filter *f, hly_ctx *ctx, const hly_join_rows *rows,
                                 const hly_row_store *store, hly_reservation *reservation) {
-  uint64_t n_rows;
   hly_key_filter_clear(f);
-  HLY_TRY(find_bounds(f, ctx, rows, store, &n_rows));
-  f->empty = n_rows == 0;
-  if (!f->empty) HLY_TRY(fill(f, ctx, rows, store, n_rows, reservation));
-  f->ready = true;
+  HLY_TRY(hly_key_set_build(&f->own, ctx, rows, f->keys, f->n_keys, store, reservation));
+  f->set = &f->own;
   return HLY_OK;
+}
+
+void hly_key_filter_clear(hly_key_filter *f) {
+  f->set = NULL;
+  hly_key_set_clear(&f->own);
 }
 
 // ---- testing
@@ -291,8 +323,8 @@ hly_status hly_key_filter_build(hly_key_filter *f, hly_ctx *ctx, const hly_join_
 #define TEST_EXACT(T)                                                                                        \
   static uint32_t test_##T(const hly_key_filter *f, const T *values, const uint32_t *at,                     \
                            const uint32_t *sel, uint32_t from, uint32_t n, uint32_t *out) {                  \
-    const uint64_t *words = f->words;                                                                        \
-    uint64_t least = (uint64_t)f->least, range = f->range;                                                   \
+    const uint64_t *words = f->set->words;                                                                   \
+    uint64_t least = (uint64_t)f->set->least, range = f->set->range;                                         \
     uint32_t m = 0;                                                                                          \
     for (uint32_t i = 0; i < n; i++) {                                                                       \
       uint64_t k = (uint64_t)(int64_t)values[at ? at[i] : i] - least;                                        \
@@ -353,10 +385,12 @@ static uint32_t test_blocked(const hly_key_filter *f, hly_key_scratch *s, hly_ve
       mix_values(phys, values, at, n, h);
     }
   }
+  const uint64_t *words = f->set->words;
+  uint32_t shift = f->set->shift;
   for (uint32_t i = 0; i < n; i++) {
     uint64_t bits = bits_of(h[i]);
     out[m] = sel ? sel[from + i] : from + i;
-    m += (f->words[h[i] >> f->shift] & bits) == bits;
+    m += (words[h[i] >> shift] & bits) == bits;
   }
   return m;
 }
@@ -380,17 +414,17 @@ hly_status hly_key_filter_test(const hly_key_filter *f, hly_ctx *ctx, hly_key_sc
                                hly_vector *const *keys, const uint32_t *sel, uint32_t n, uint32_t *out,
                                uint32_t *n_out) {
   *n_out = 0;
-  if (f->empty) return HLY_OK;
+  if (f->set->empty) return HLY_OK;
   for (uint32_t k = 0; k < f->n_keys; k++)
     if (keys[k]->encoding == HLY_DICT && keys[k]->dict->n_rows == 0) return HLY_OK; // every row is null
   const hly_vector *first = keys[0];
-  bool by_dictionary = !f->exact && f->n_keys == 1 && first->encoding == HLY_DICT &&
+  bool by_dictionary = !f->set->exact && f->n_keys == 1 && first->encoding == HLY_DICT &&
                        first->type->phys == HLY_PHYS_STR && first->dict->n_rows < n;
   if (by_dictionary) HLY_TRY(hash_dictionary(ctx, s, first->dict));
   uint32_t total = 0;
   for (uint32_t from = 0; from < n; from += HLY_KEY_CHUNK) {
     uint32_t m = n - from < HLY_KEY_CHUNK ? n - from : HLY_KEY_CHUNK, passed;
-    if (f->exact)
+    if (f->set->exact)
       passed = test_exact(f, s, first, sel, from, m, out + total);
     else
       passed = test_blocked(f, s, keys, by_dictionary, sel, from, m, out + total);
@@ -401,18 +435,19 @@ hly_status hly_key_filter_test(const hly_key_filter *f, hly_ctx *ctx, hly_key_sc
 }
 
 bool hly_key_filter_rules_out(const hly_key_filter *f, uint32_t k, const hly_pq_bounds *b) {
-  if (!f->ready) return false;
-  if (f->empty || hly_pq_bounds_all_null(b)) return true;
-  const hly_key_bounds *own = &f->bounds[k];
+  const hly_key_set *s = f->set;
+  if (!s) return false;
+  if (s->empty || hly_pq_bounds_all_null(b)) return true;
+  const hly_key_bounds *own = &s->bounds[k];
   hly_phys phys = f->types[k]->phys;
   if (own->has_min && b->has_max && compare(phys, &b->max, &own->min) < 0) return true;
   if (own->has_max && b->has_min && compare(phys, &b->min, &own->max) > 0) return true;
-  if (!f->exact || !f->words || !b->has_min || !b->has_max) return false;
+  if (!s->exact || !s->words || !b->has_min || !b->has_max) return false;
   // They overlap; between them there may still be no key.
-  uint64_t lo = b->min.i < own->min.i ? 0 : (uint64_t)b->min.i - (uint64_t)f->least;
-  uint64_t hi = b->max.i > own->max.i ? f->range : (uint64_t)b->max.i - (uint64_t)f->least;
+  uint64_t lo = b->min.i < own->min.i ? 0 : (uint64_t)b->min.i - (uint64_t)s->least;
+  uint64_t hi = b->max.i > own->max.i ? s->range : (uint64_t)b->max.i - (uint64_t)s->least;
   for (uint64_t w = lo >> 6; w <= hi >> 6; w++) {
-    uint64_t bits = f->words[w];
+    uint64_t bits = s->words[w];
     if (w == lo >> 6) bits &= ~0ull << (lo & 63);
     if (w == hi >> 6) bits &= ~0ull >> (63 - (hi & 63));
     if (bits) return false;

@@ -110,8 +110,8 @@ static void plan_columns(scan *s) {
 static bool rules_out(void *arg, const hly_pq_reader *r, const hly_pq_row_group *rg) {
   const scan *s = arg;
   for (const hly_runtime_filter *f = s->runtime_groups; f; f = f->next_groups) {
-    if (!f->filter->ready) continue;
-    if (f->filter->empty) return true;
+    if (!f->filter->set) continue;
+    if (f->filter->set->empty) return true;
     for (uint32_t k = 0; k < f->filter->n_keys; k++) {
       if (f->columns[k] < 0 || (uint32_t)f->columns[k] >= s->request.n_fields) continue;
       uint32_t i = (uint32_t)f->columns[k];

@@ -150,6 +150,10 @@ static void make_plan(join_test *t) {
   t->bindings = &t->binding;
   t->task.jvm_inputs = &t->bindings;
   t->task.n_jvm_inputs = 1;
+  if (u->filtered) {
+    uint32_t probe = u->build_left ? 1 : 0;
+    inputs[probe] = p_sort(b, inputs[probe], probe ? &t->right : &t->left, "2 asc first", -1);
+  }
   Halley__Plan *p = p_node(b, cases[u->kind], &t->output, 2, inputs[0], inputs[1]);
   Halley__Expr **left = HLY_ARENA_NEW_N(t->arena, Halley__Expr *, 2);
   Halley__Expr **right = HLY_ARENA_NEW_N(t->arena, Halley__Expr *, 2);
@@ -167,6 +171,7 @@ static void make_plan(join_test *t) {
     halley__hash_join__init(p->hash_join);
     p->hash_join->type = u->type;
     p->hash_join->broadcast = u->broadcast;
+    p->hash_join->runtime_filter = u->filtered;
     p->hash_join->build_left = u->build_left;
     p->hash_join->n_left_keys = p->hash_join->n_right_keys = u->n_keys;
     p->hash_join->left_keys = left;
@@ -230,13 +235,21 @@ void join_finish(join_test *t) {
   test_ctx_deinit(&t->ctx);
 }
 
-static void attach(join_test *t, hly_op *op) {
-  for (uint32_t i = 0; i < 2; i++) batch_source_attach(&t->sources[i], op, i, t->batches[i], t->n_batches[i]);
+void join_attach(join_test *t, hly_op *op) {
+  for (uint32_t i = 0; i < 2; i++) {
+    hly_op *above = op;
+    uint32_t at = i;
+    while (above->inputs[at]->n_inputs) { // the sort, and a filter below it
+      above = above->inputs[at];
+      at = 0;
+    }
+    batch_source_attach(&t->sources[i], above, at, t->batches[i], t->n_batches[i]);
+  }
 }
 
 void join_prepare(join_test *t) {
   plan_bind(&t->run, &t->ctx, t->arena, t->plan);
-  attach(t, t->run.op);
+  join_attach(t, t->run.op);
 }
 
 hly_status join_drain(join_test *t) {
@@ -380,7 +393,7 @@ static hly_status run_once(void *arg) {
   hly_op *op = NULL;
   hly_status st = hly_op_bind(&binder, t->plan, &op);
   if (st == HLY_OK) {
-    attach(t, op);
+    join_attach(t, op);
     st = hly_op_open(op, &t->task);
     hly_batch *batch = NULL;
     do {

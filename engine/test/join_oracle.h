@@ -22,7 +22,8 @@ typedef struct join_setup {
   uint32_t left_rows;                         // a batch of the left side; 0: `rows`
   uint32_t n_values;                          // of the pool of keys
   uint32_t null_percent;
-  bool skewed; // half of the rows have one key
+  bool skewed;   // half of the rows have one key
+  bool filtered; // a run-time filter drops rows of the probe side, below a sort by column 2
   bool broadcast;
   struct hly_broadcast *value; // not NULL: the build side is this value
   bool asking;                 // failing allocations: the pool asks for all memory after each batch
@@ -54,6 +55,8 @@ hly_status join_run(join_test *t, bool ask);
 // The same in two steps, of which the second may be another thread's.
 void join_prepare(join_test *t);
 hly_status join_drain(join_test *t);
+// Puts the inputs below a bound plan.
+void join_attach(join_test *t, hly_op *op);
 // The lines that must come out, in the order of the rows of the side that streams; its partners in their
 // order, or in reverse. Semi, anti and existence joins: in the order of the left side, whichever streams. An
 // error of the condition ends them: *failed.

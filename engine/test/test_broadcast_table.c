@@ -6,7 +6,7 @@
 #include <semaphore.h>
 
 #include "join_oracle.h"
-#include "operators/broadcast_table.h"
+#include "operators/hash_join.h"
 
 #define INNER HALLEY__JOIN_TYPE__INNER
 #define LEFT HALLEY__JOIN_TYPE__LEFT_OUTER
@@ -227,6 +227,192 @@ static void test_cancelled_while_waiting(void **state) {
   close_value(u.value);
 }
 
+// ---- What run-time filters know of the keys.
+
+static int64_t key_sets(void) {
+  return hly_broadcast_count().key_sets;
+}
+
+static void test_one_key_set(void **state) {
+  static const char *const keys[] = {"bigint", "string", "double", "decimal(38,10)"};
+  for (int bits = 0; bits < 16; bits++) {
+    join_setup u = BASE;
+    u.filtered = true;
+    u.type = bits & 1 ? SEMI : INNER;
+    u.n_keys = bits & 2 ? 2 : 1;
+    u.key = keys[bits >> 2];
+    u.value = hly_broadcast_open();
+    int64_t before = key_sets();
+    check_together(&u, 1);
+    assert_int_equal(key_sets() - before, 1);
+    check_together(&u, 0);
+    assert_int_equal(key_sets() - before, 1);
+    close_value(u.value);
+  }
+}
+
+// A set's bytes are the table's; a join that keeps rows without a match makes none of the table that it
+// shares with one that does not.
+static void test_key_set_bytes(void **state) {
+  join_setup u = BASE;
+  u.type = LEFT;
+  u.value = hly_broadcast_open();
+  u.filtered = true;
+  int64_t before = key_sets();
+  check_together(&u, 1);
+  assert_int_equal(key_sets(), before);
+  int64_t bytes = hly_broadcast_count().bytes;
+  u.type = INNER;
+  check_together(&u, 0);
+  assert_int_equal(key_sets() - before, 1);
+  assert_int_equal(hly_broadcast_count().tables, 1);
+  assert_true(hly_broadcast_count().bytes > bytes);
+  close_value(u.value);
+}
+
+// A task that stands before its join's first batch, its table complete.
+static hly_hash_join *stand(join_test *t, const join_setup *u) {
+  bool none;
+  join_start(t, u);
+  join_prepare(t);
+  hly_hash_join *h = (hly_hash_join *)t->run.op;
+  assert_ok(&t->ctx, hly_op_open(&h->op, &t->task));
+  assert_ok(&t->ctx, hly_hash_join_take_shared(h, NULL, &none));
+  assert_false(none);
+  assert_non_null(h->key_filters);
+  return h;
+}
+
+// One holds the others up and gives up in the end; of those, one does not wait for that.
+static void test_key_set_abandoned(void **state) {
+  static task others[N_TASKS];
+  static join_test first;
+  join_setup u = BASE;
+  u.value = hly_broadcast_open();
+  check_together(&u, 1);
+  u.filtered = true;
+  int64_t before = key_sets();
+  hly_hash_join *h = stand(&first, &u);
+  hly_key_filter *f = h->key_filters;
+  hly_broadcast_keys *keys;
+  bool build;
+  assert_ok(&first.ctx, hly_broadcast_find_keys(h->shared, &first.ctx, f->keys, f->n_keys, &keys, &build));
+  assert_true(build);
+  for (uint32_t i = 0; i < N_TASKS; i++) {
+    join_start(&others[i].t, &u);
+    if (i == 0) others[i].t.host.host.cancelled = is_cancelled;
+    join_prepare(&others[i].t);
+    start(&others[i]);
+  }
+  __atomic_store_n(&others[0].t.host.cancel, true, __ATOMIC_SEQ_CST);
+  pthread_join(others[0].thread, NULL);
+  assert_int_equal(others[0].st, HLY_CANCELLED);
+  join_finish(&others[0].t);
+  hly_broadcast_abandon_keys(keys);
+  for (uint32_t i = 1; i < N_TASKS; i++) {
+    pthread_join(others[i].thread, NULL);
+    check(&others[i]);
+    join_finish(&others[i].t);
+  }
+  assert_int_equal(key_sets() - before, 1);
+  hly_op_close(&h->op);
+  join_finish(&first);
+  close_value(u.value);
+}
+
+// A task that is killed while it builds a set leaves it to the next.
+static void test_key_builder_killed(void **state) {
+  static join_test first, second;
+  static task other;
+  join_setup u = BASE;
+  u.filtered = true;
+  u.right_batches = 20;
+  u.rows = 8000; // a look at whether to go on is taken every 65536 rows
+  u.left_rows = 10;
+  u.batch_rows = 8192;
+  u.limit = -1;
+  u.n_values = 20000;
+  u.value = hly_broadcast_open();
+  join_start(&first, &u);
+  join_prepare(&first);
+  hly_hash_join *h = (hly_hash_join *)first.run.op;
+  h->key_filters = NULL;
+  assert_ok(&first.ctx, hly_op_open(&h->op, &first.task));
+  hly_batch *batch;
+  assert_ok(&first.ctx, hly_op_next(&h->op, &batch)); // builds the table, no set
+  hly_op_close(&h->op);
+  join_finish(&first);
+  int64_t before = key_sets(), bytes = hly_broadcast_count().bytes;
+  h = stand(&first, &u);
+  first.host.host.cancelled = is_cancelled;
+  first.host.cancel = true;
+  first.ctx.last_cancel_check_ns = 0;
+  assert_true(h->store.n_rows > 70000);
+  assert_int_equal(hly_hash_join_share_keys(h, h->key_filters), HLY_CANCELLED);
+  assert_null(h->key_filters->set);
+  assert_int_equal(key_sets(), before);
+  assert_int_equal(hly_reservation_bytes(h->shared->reservation), bytes);
+  join_start(&other.t, &u);
+  join_prepare(&other.t);
+  start(&other);
+  pthread_join(other.thread, NULL);
+  assert_ok(&other.t.ctx, other.st);
+  assert_int_equal(key_sets() - before, 1);
+  join_finish(&other.t);
+  hly_op_close(&h->op);
+  join_finish(&first);
+  h = stand(&second, &u);
+  assert_ok(&second.ctx, hly_hash_join_share_keys(h, h->key_filters));
+  assert_non_null(h->key_filters->set);
+  assert_int_equal(key_sets() - before, 1);
+  assert_int_equal(hly_broadcast_count().bytes, bytes + h->key_filters->set->n_bytes);
+  hly_op_close(&h->op);
+  join_finish(&second);
+  close_value(u.value);
+}
+
+static void allocate_again(batch_source *s, uint32_t batch) {
+  hly_mem_fail_never();
+}
+
+// Where there is no memory for a set the join does without; the next task tries again.
+static void test_no_memory_for_key_set(void **state) {
+  static const char *const types[] = {"bigint", "string"};
+  for (int k = 0; k < 2; k++) {
+    join_setup u = BASE;
+    u.key = types[k];
+    u.value = hly_broadcast_open();
+    check_together(&u, 1);
+    u.filtered = true;
+    int64_t before = key_sets(), bytes = hly_broadcast_count().bytes;
+    // The set's entry, which stays; what of it is allocated next, and then each part.
+    for (int i = 0; key_sets() == before; i++) {
+      static task one;
+      join_start(&one.t, &u);
+      join_prepare(&one.t);
+      one.t.sources[0].before = allocate_again;
+      hly_op *op = one.t.run.op;
+      assert_ok(&one.t.ctx, hly_op_open(op, &one.t.task));
+      hly_mem_fail_at(i < 2 ? i : i - 2);
+      hly_batch *batch;
+      uint32_t n_rows = 0;
+      do {
+        assert_ok(&one.t.ctx, hly_op_next(op, &batch));
+        n_rows += batch ? batch->n_sel : 0;
+      } while (batch);
+      hly_op_close(op);
+      plan_run expected;
+      bool failed;
+      join_expected(&one.t, false, &expected, &failed);
+      assert_int_equal(n_rows, expected.n_lines);
+      if (i < 4) assert_int_equal(key_sets(), before);
+      if (key_sets() == before) assert_int_equal(hly_broadcast_count().bytes, bytes);
+      join_finish(&one.t);
+    }
+    close_value(u.value);
+  }
+}
+
 // ---- How long a table lives.
 
 static void test_closed_while_in_use(void **state) {
@@ -310,8 +496,7 @@ static hly_status run_twice(void *arg) {
     hly_op *op = NULL;
     st = arena ? hly_op_bind(&binder, t->plan, &op) : HLY_NOMEM;
     if (st == HLY_OK) {
-      for (uint32_t k = 0; k < 2; k++)
-        batch_source_attach(&t->sources[k], op, k, t->batches[k], t->n_batches[k]);
+      join_attach(t, op);
       hly_batch *batch = NULL;
       st = hly_op_open(op, &t->task);
       do {
@@ -328,10 +513,11 @@ static hly_status run_twice(void *arg) {
 
 static void test_allocations(void **state) {
   hly_broadcast *any = hly_broadcast_open();
-  for (int k = 0; k < 2; k++) {
+  for (int k = 0; k < 3; k++) {
     join_setup u = BASE;
-    u.kind = k ? JOIN_NESTED : JOIN_HASH;
-    u.n_keys = k ? 0 : 1;
+    u.kind = k == 1 ? JOIN_NESTED : JOIN_HASH;
+    u.n_keys = k == 1 ? 0 : 1;
+    u.filtered = k == 2;
     u.rows = 20;
     u.value = any; // for binding; each run has its own
     join_test t;
@@ -351,6 +537,11 @@ int main(void) {
       cmocka_unit_test(test_nothing_to_look_up),
       cmocka_unit_test(test_builder_fails),
       cmocka_unit_test(test_cancelled_while_waiting),
+      cmocka_unit_test(test_one_key_set),
+      cmocka_unit_test(test_key_set_bytes),
+      cmocka_unit_test(test_key_set_abandoned),
+      cmocka_unit_test(test_key_builder_killed),
+      cmocka_unit_test(test_no_memory_for_key_set),
       cmocka_unit_test(test_closed_while_in_use),
       cmocka_unit_test(test_idle_tables),
       cmocka_unit_test(test_allocations),

@@ -279,7 +279,7 @@ static void key_filter_of(const char *type, uint32_t n_keys, uint32_t n, uint32_
   for (int twice = 0; twice < 2; twice++)
     assert_ok(&l.ctx, hly_key_filter_build(f, &l.ctx, &rows, &store, reservation));
   hly_row_store_clear(&store); // the filter keeps nothing of it
-  *exact = f->exact;
+  *exact = f->set->exact;
   // All that is there passes, without nulls.
   assert_ok(&l.ctx, hly_key_filter_test(f, &l.ctx, scratch, in, NULL, n, out, &n_out));
   uint32_t expected = 0;
@@ -351,7 +351,7 @@ static void test_rules_out(void **state) {
       .has_min = true, .has_max = true, .min = {.i = -1000}, .max = {.i = -900}, .null_count = -1};
   assert_false(hly_key_filter_rules_out(f, 0, &b));
   assert_ok(&l.ctx, hly_key_filter_build(f, &l.ctx, &rows, &store, reservation));
-  assert_true(f->exact);
+  assert_true(f->set->exact);
   assert_true(hly_key_filter_rules_out(f, 0, &b));
   for (int64_t lo = -10; lo < 210; lo++)
     for (int64_t hi = lo; hi < 210; hi++) {

@@ -199,7 +199,8 @@ object CometConf {
       "before the others are) or below other joins. Any number of keys of any type; inner and semi joins, and outer joins " +
       "by their side without nulls. Rows are dropped only where no expression that could raise an error or is not " +
       "deterministic would have seen them, and a filter that drops little is given up. On by default (elsewhere it is off): " +
-      "no answer and no error depends on it. Filters stay within a task."
+      "no answer and no error depends on it. A filter stays within a task; over a native broadcast the tasks of an executor " +
+      "share it."
   )
   val JOIN_DYNAMIC_FILTER_PUSHDOWN = flag(
     "spark.comet.exec.join.dynamicFilter.allowDeterministicFilterPushdown",
