@@ -88,7 +88,8 @@ hly_status hly_joiner_bind(hly_binder *b, hly_joiner *j, hly_op *op, Halley__Joi
   }
   HLY_TRY(hly_join_rows_bind(b, &j->kept, kept_keys, n_keys, kept, wanted));
   j->null_row = hly_join_rows_blank(&j->kept, b->arena, true);
-  j->zero_row = hly_join_rows_blank(&j->kept, b->arena, false);
+  // Padding that is gathered but not looked at. Nested columns have no value of zero bytes: nulls there.
+  j->zero_row = hly_join_rows_blank(&j->kept, b->arena, j->kept.keys_nested || j->kept.payload_nested);
   j->columns = HLY_ARENA_NEW_N(b->arena, hly_vector *, op->output.n_fields + 1);
   if (!j->null_row || !j->zero_row || !j->columns) return hly_ctx_nomem(b->ctx, j->kept.row.row_bytes);
   return HLY_OK;

@@ -143,3 +143,26 @@ SELECT /*+ MERGE(r) */ l.id, r.id AS rid FROM l JOIN r ON l.t = r.t;
 -- name: order that is made use of
 -- fallback: a sort-merge join by nested keys whose order of rows is made use of
 SELECT /*+ MERGE(r) */ l.id, r.id AS rid FROM l JOIN r ON l.t = r.t;
+
+-- A condition over nested columns of the other side, for batches in which some rows have no pair.
+CREATE TABLE few0 USING parquet AS SELECT cast(id AS INT) AS k, if(id = 1, NULL, 's') AS s FROM range(4);
+
+CREATE VIEW few AS SELECT k, if(k = 2, NULL, array(k, 9)) AS a, if(k = 3, NULL, named_struct('s', s)) AS st FROM few0;
+
+CREATE TABLE many USING parquet AS SELECT cast(id AS INT) AS id, cast(id % 7 AS INT) AS k, cast(id % 3 AS STRING) AS s FROM range(60);
+
+-- name: a condition over nested columns, broadcast
+-- native: BroadcastHashJoin
+SELECT /*+ BROADCAST(f) */ m.id, f.k, f.a FROM many m LEFT JOIN few f ON m.k = f.k AND (m.s > '1' OR f.a IS NOT NULL);
+
+-- name: a condition over nested columns, a shuffled hash join
+-- native: HashJoin
+SELECT /*+ SHUFFLE_HASH(f) */ m.id, f.k, f.st FROM many m LEFT JOIN few f ON m.k = f.k AND (m.s > '1' OR f.st.s IS NULL);
+
+-- name: a condition over nested columns, merged
+-- native: SortMergeJoin
+SELECT /*+ MERGE(f) */ m.id, f.k, f.a FROM many m FULL JOIN few f ON m.k = f.k AND (m.s > '1' OR f.a IS NOT NULL);
+
+-- name: a condition over nested columns, a nested loop
+-- native: BroadcastNestedLoopJoin
+SELECT /*+ BROADCAST(f) */ m.id, f.k, f.a FROM many m LEFT JOIN few f ON m.k < f.k AND (m.s > '1' OR f.a IS NOT NULL);
