@@ -1,9 +1,9 @@
 """`make soak`: TPC-H's queries in turn in one session of Halley's; the memory that the JVM has resident must stay flat.
 
 After each query the collector runs and resident memory is read. The heap is resident from the start, so what grows is
-native memory or the JVM's own. The first rounds do not count: compiled code grows, and so do Spark's pools of threads, to
-128 threads with a stack each; native memory tracking shows nothing else, and that they are full after some 250 queries. Over
-the rest the growth is the median of the slopes between all pairs of samples (Theil and Sen's), which single high samples do not
+native memory or the JVM's own. The first rounds do not count: code is compiled, and Spark's pools for shuffle exchanges
+and result stages come to hundreds of threads, each kept for a minute, before as many end as start. Over the rest the
+growth is the median of the slopes between all pairs of samples (Theil and Sen's), which single high samples do not
 move, times the number of runs. At the end no native memory may be in use.
 """
 import argparse
