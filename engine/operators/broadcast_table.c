@@ -112,6 +112,12 @@ static void drop_surplus(hly_broadcast_table **dead) {
   }
 }
 
+// Of a table or of what is known of its keys; those that wait for it look again.
+static void turn(int *state, int to) {
+  *state = to;
+  pthread_cond_broadcast(&changed);
+}
+
 // One reference less; true: the last, the caller frees the value.
 static bool unref(hly_broadcast *b) {
   return --b->refs == 0;
@@ -219,18 +225,16 @@ void hly_broadcast_publish(hly_broadcast_table *t, const hly_row_store *store, c
   t->has_null = has_null;
   t->has_rows = has_rows;
   pthread_mutex_lock(&mutex);
-  t->state = READY;
+  turn(&t->state, READY);
   counts.tables++;
   counts.built++;
   counts.bytes += table_bytes(t);
-  pthread_cond_broadcast(&changed);
   pthread_mutex_unlock(&mutex);
 }
 
 void hly_broadcast_abandon(hly_broadcast_table *t) {
   pthread_mutex_lock(&mutex);
-  t->state = EMPTY;
-  pthread_cond_broadcast(&changed);
+  turn(&t->state, EMPTY);
   pthread_mutex_unlock(&mutex);
   hly_broadcast_unpin(t);
 }
@@ -280,17 +284,15 @@ hly_status hly_broadcast_find_keys(hly_broadcast_table *t, hly_ctx *ctx, const u
 
 void hly_broadcast_publish_keys(hly_broadcast_table *t, hly_broadcast_keys *keys) {
   pthread_mutex_lock(&mutex);
-  keys->state = READY;
+  turn(&keys->state, READY);
   counts.key_sets++;
   counts.bytes += keys->set.n_bytes;
-  pthread_cond_broadcast(&changed);
   pthread_mutex_unlock(&mutex);
 }
 
 void hly_broadcast_abandon_keys(hly_broadcast_keys *keys) {
   pthread_mutex_lock(&mutex);
-  keys->state = EMPTY;
-  pthread_cond_broadcast(&changed);
+  turn(&keys->state, EMPTY);
   pthread_mutex_unlock(&mutex);
 }
 
