@@ -18,31 +18,28 @@
     });                                                                                                      \
   } while (0)
 
-// The argument's loop for hashes of type O with functions INT, LONG and BYTES.
-#define HASH_ARG(O, INT, LONG, BYTES)                                                                        \
-  switch (arg->type->phys) {                                                                                 \
-  case HLY_PHYS_BOOL: LOOP(uint8_t, O, INT(x != 0, seed)); break;                                            \
-  case HLY_PHYS_I8: LOOP(int8_t, O, INT((uint32_t)x, seed)); break;                                          \
-  case HLY_PHYS_I16: LOOP(int16_t, O, INT((uint32_t)x, seed)); break;                                        \
-  case HLY_PHYS_I32: LOOP(uint32_t, O, INT(x, seed)); break;                                                 \
-  case HLY_PHYS_I64: LOOP(uint64_t, O, LONG(x, seed)); break;                                                \
-  case HLY_PHYS_F32: LOOP(float, O, INT(hly_hashed_float(x), seed)); break;                                  \
-  case HLY_PHYS_F64: LOOP(double, O, LONG(hly_hashed_double(x), seed)); break;                               \
-  case HLY_PHYS_STR: LOOP(hly_str, O, BYTES(hly_str_data(&x), x.len, seed)); break;                          \
-  default: {                                                                                                 \
-    uint8_t bytes[16];                                                                                       \
-    LOOP(hly_i128, O, BYTES(bytes, (size_t)hly_decimal_to_bytes(x, bytes), seed));                           \
-  }                                                                                                          \
-  }
-
-// The function: the seed for all rows, then one argument after the other.
+// The function: the seed for all rows, then one argument after the other; of type O, with functions INT, LONG
+// and BYTES.
 #define HASH(name, O, INT, LONG, BYTES)                                                                      \
   static hly_status name(hly_call *call) {                                                                   \
     O *out = call->out, first = *(const O *)call->state;                                                     \
     HLY_FOR_ROWS(call->rows, i, out[i] = first;);                                                            \
     for (uint32_t a = 0; a < call->n_args; a++) {                                                            \
       const hly_arg *arg = &call->args[a];                                                                   \
-      HASH_ARG(O, INT, LONG, BYTES)                                                                          \
+      switch (arg->type->phys) {                                                                             \
+      case HLY_PHYS_BOOL: LOOP(uint8_t, O, INT(x != 0, seed)); break;                                        \
+      case HLY_PHYS_I8: LOOP(int8_t, O, INT((uint32_t)x, seed)); break;                                      \
+      case HLY_PHYS_I16: LOOP(int16_t, O, INT((uint32_t)x, seed)); break;                                    \
+      case HLY_PHYS_I32: LOOP(uint32_t, O, INT(x, seed)); break;                                             \
+      case HLY_PHYS_I64: LOOP(uint64_t, O, LONG(x, seed)); break;                                            \
+      case HLY_PHYS_F32: LOOP(float, O, INT(hly_hashed_float(x), seed)); break;                              \
+      case HLY_PHYS_F64: LOOP(double, O, LONG(hly_hashed_double(x), seed)); break;                           \
+      case HLY_PHYS_STR: LOOP(hly_str, O, BYTES(hly_str_data(&x), x.len, seed)); break;                      \
+      default: {                                                                                             \
+        uint8_t bytes[16];                                                                                   \
+        LOOP(hly_i128, O, BYTES(bytes, (size_t)hly_decimal_to_bytes(x, bytes), seed));                       \
+      }                                                                                                      \
+      }                                                                                                      \
     }                                                                                                        \
     call->valid = NULL;                                                                                      \
     return HLY_OK;                                                                                           \
