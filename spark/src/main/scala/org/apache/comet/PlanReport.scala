@@ -64,7 +64,7 @@ object PlanReport {
   private def replaced(plan: SparkPlan, conf: SQLConf): SparkPlan = plan.session match {
     case session: SparkSession if Gate.isOpen(session, conf) && !Gate.isStreaming(plan) =>
       val native = new Replacement(conf)(Replacement.prepared(plan, conf))
-      Transitions(ApplyColumnarRulesAndInsertTransitions(Nil, outputsColumnar = false)(native))
+      Transitions(Transitions.bySpark(native))
     case _ => plan
   }
 

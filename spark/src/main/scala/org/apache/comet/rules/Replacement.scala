@@ -143,16 +143,13 @@ final class Replacement(conf: SQLConf) {
   private def left(p: SparkPlan, children: Seq[SparkPlan]): SparkPlan = {
     val safe = p match {
       // Over columns it would put the children's partitions behind each other, also where it has promised to zip them.
+      // All transitions below are made, too: Spark does not look for their places below one that it finds.
       case _: UnionExec if children.exists(givesNativeBatches) =>
-        children.map(c => if (givesNativeBatches(c)) asRows(c) else c)
+        children.map(c => if (givesNativeBatches(c)) Transitions.bySpark(c) else c)
       case _ => children
     }
     if (safe.corresponds(p.children)(_ eq _)) p else p.withNewChildren(safe)
   }
-
-  /** With all transitions below: Spark does not look for places for them below one that it finds. */
-  private def asRows(native: SparkPlan): SparkPlan =
-    ApplyColumnarRulesAndInsertTransitions(Nil, outputsColumnar = false)(native)
 
   /** A sort aggregate promises an order that hash aggregation does not give. */
   private def withOrderOf(p: SparkPlan, native: SparkPlan): SparkPlan = p match {

@@ -1,7 +1,7 @@
 package org.apache.comet.rules
 
 import org.apache.spark.sql.comet.{CometBroadcastExchangeExec, CometBroadcastReaderExec, CometNativeColumnarToRowExec, CometPlan, CometSparkToColumnarExec}
-import org.apache.spark.sql.execution.{ColumnarToRowExec, RowToColumnarExec, SparkPlan}
+import org.apache.spark.sql.execution.{ApplyColumnarRulesAndInsertTransitions, ColumnarToRowExec, RowToColumnarExec, SparkPlan}
 
 /** Our transitions between rows and native batches in the places where Spark put its own. */
 object Transitions {
@@ -23,6 +23,9 @@ object Transitions {
     case p: CometPlan if p.supportsColumnar && !p.isInstanceOf[CometSparkToColumnarExec] =>
       p.withNewChildren(p.children.map(input))
   }
+
+  /** The plan as rows, with Spark's transitions in all of it, as Spark puts them in after its columnar rules. */
+  def bySpark(plan: SparkPlan): SparkPlan = ApplyColumnarRulesAndInsertTransitions(Nil, outputsColumnar = false)(plan)
 
   /** What a native operator reads. */
   private def input(p: SparkPlan): SparkPlan = p match {
